@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A scenario as the rest of the program sees it: checked, defaults filled in, every sweep resolved to one value.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+
+/// One run's worth of a scenario file: the file with one value chosen for every swept key.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// Swept keys and the value they have here: traffic name, or `device.KEY`.
+    pub loads: BTreeMap<String, f64>,
+    /// The scenario with these values.
+    pub scenario: Scenario,
+}
+
+/// A checked scenario.
+#[derive(Debug, Clone)]
+pub struct Scenario {
+    /// Title.
+    pub name: String,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// Measured time.
+    pub duration_ms: u32,
+    /// Time before it, under the same load.
+    pub warmup_ms: u32,
+    /// Receive paths to run it under, in the order of the file.
+    pub variants: Vec<Variant>,
+    /// The device.
+    pub device: Device,
+    /// Tasks, in the order of the file.
+    pub tasks: Vec<Task>,
+    /// Traffic, in the order of the file.
+    pub traffic: Vec<Traffic>,
+}
+
+/// A receive path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Variant {
+    /// lwIP as its users run it on a plain NIC.
+    Stock,
+}
+
+/// The CPU on the device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cpu {
+    /// VexRiscv `imac`: RV32IMAC, 4 KiB caches.
+    Imac,
+    /// VexRiscv `full`: RV32IM, 4 KiB caches.
+    Full,
+}
+
+/// `[device]`.
+#[derive(Debug, Clone)]
+pub struct Device {
+    /// CPU variant.
+    pub cpu: Cpu,
+    /// Clock.
+    pub cpu_mhz: u32,
+    /// 10, 100 or 1000.
+    pub link_mbps: u32,
+    /// Packet buffers in the closed pool.
+    pub rx_buffers: u32,
+    /// FreeRTOS priority of driver task and `tcpip_thread`.
+    pub net_priority: u32,
+    /// Address of the device.
+    pub address: Ipv4Addr,
+    /// Its prefix length.
+    pub prefix: u8,
+    /// RTOS tick.
+    pub tick_us: u32,
+    /// Events at the trace port (the active method). Off, only passive figures remain.
+    pub trace: bool,
+    /// Which order the firmware is linked in; 0 is the build's own.
+    pub link_order: u32,
+}
+
+/// `[[task]]`.
+#[derive(Debug, Clone)]
+pub struct Task {
+    /// Unique name.
+    pub name: String,
+    /// FreeRTOS priority, larger is more urgent.
+    pub priority: u32,
+    /// When it runs.
+    pub kind: TaskKind,
+    /// What one job does.
+    pub work: Work,
+    /// Stack.
+    pub stack_bytes: u32,
+}
+
+/// When a task runs.
+#[derive(Debug, Clone)]
+pub enum TaskKind {
+    /// Released by the clock.
+    Periodic {
+        /// Distance of two releases, a multiple of the tick.
+        period_us: u32,
+        /// Relative to the release.
+        deadline_us: u32,
+    },
+    /// Never blocks; counts its loops.
+    Background,
+    /// Released by each message.
+    Receiving {
+        /// Where it listens.
+        listen: Listen,
+        /// From the last bit on the wire to completion; `None`: no deadline.
+        deadline_us: Option<u32>,
+        /// Size of the answer to each UDP message; 0: none.
+        reply_bytes: u32,
+        /// The flow's contract.
+        flow: Contract,
+    },
+}
+
+/// Transport protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Protocol {
+    /// UDP.
+    Udp,
+    /// TCP.
+    Tcp,
+}
+
+/// A port of the device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Listen {
+    /// Protocol.
+    pub protocol: Protocol,
+    /// Port.
+    pub port: u16,
+}
+
+/// `[task.flow]`: what the library and the multiqueue NIC are told. The stock path has no use for any of it but `from`.
+#[derive(Debug, Clone, Default)]
+pub struct Contract {
+    /// Only this sender is the flow.
+    pub from: Option<Ipv4Addr>,
+}
+
+/// What one job does.
+#[derive(Debug, Clone)]
+pub enum Work {
+    /// Burns CPU for this long when nothing disturbs it.
+    Synthetic {
+        /// Microseconds.
+        us: f64,
+    },
+    /// Computes the ascending series of binomial coefficients up to C(n, k) (thesis 5.3).
+    Binomial {
+        /// Row.
+        n: u32,
+        /// Column.
+        k: u32,
+    },
+    /// The user's C file with `void NAME_job(void)`.
+    Source {
+        /// Absolute path.
+        path: PathBuf,
+    },
+}
+
+/// `[[traffic]]`.
+#[derive(Debug, Clone)]
+pub struct Traffic {
+    /// Unique; given or derived.
+    pub name: String,
+    /// Sender; sources have MAC addresses derived from it.
+    pub from: Ipv4Addr,
+    /// Where it goes.
+    pub to: Target,
+    /// UDP payload, or data of an echo request.
+    pub payload_bytes: u32,
+    /// When it is sent.
+    pub pattern: Pattern,
+    /// First frame not before this time after the start of the run (warm-up included).
+    pub start_ms: f64,
+    /// Last frame before this time; `None`: the run's end.
+    pub stop_ms: Option<f64>,
+}
+
+/// Destination of traffic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// A port of the device.
+    Port(Listen),
+    /// The device itself (ARP, ICMP, captures with addresses rewritten).
+    Device,
+    /// A capture's own addresses.
+    AsIs,
+    /// The link's broadcast address, to this UDP port.
+    Broadcast(u16),
+}
+
+/// The shape of traffic over time.
+#[derive(Debug, Clone)]
+pub enum Pattern {
+    /// Constant distance.
+    Uniform {
+        /// Frames per second.
+        rate_pps: f64,
+    },
+    /// Exponential distances (thesis 4.6.1).
+    Poisson {
+        /// Mean frames per second.
+        rate_pps: f64,
+    },
+    /// `rate_pps` for `burst_ms`, every `every_ms`.
+    Burst {
+        /// Frames per second inside a burst.
+        rate_pps: f64,
+        /// Length of a burst.
+        burst_ms: f64,
+        /// Distance of the beginnings of two bursts.
+        every_ms: f64,
+    },
+    /// Rises in equal steps from 0 to `rate_pps` and falls again, once over the run (thesis 5.3).
+    Pyramid {
+        /// Frames per second at the top.
+        rate_pps: f64,
+        /// Steps on each side.
+        steps: u32,
+    },
+    /// As fast as the link carries.
+    LineRate,
+    /// A capture, with its own timing.
+    Pcap {
+        /// Absolute path.
+        path: PathBuf,
+        /// 2.0 doubles the rate.
+        speed: f64,
+        /// What becomes of the capture's TCP conversations with the target.
+        tcp: CaptureTcp,
+    },
+    /// A live Modbus/TCP master: connects, reads holding registers, waits for the answer; closed loop.
+    Modbus {
+        /// Most requests per second.
+        rate_pps: f64,
+        /// Registers read by each request, 1 to 125.
+        registers: u16,
+    },
+    /// A live UDP client: sends a request, waits for the answer or a timeout; closed loop.
+    Request {
+        /// Most requests per second.
+        rate_pps: f64,
+        /// Waits this long for an answer.
+        timeout_ms: f64,
+    },
+    /// ARP requests for the device.
+    Arp {
+        /// Frames per second.
+        rate_pps: f64,
+    },
+    /// Echo requests.
+    Icmp {
+        /// Frames per second.
+        rate_pps: f64,
+    },
+}
+
+/// How a capture's TCP is replayed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CaptureTcp {
+    /// Conversations with ports on which the device listens are held anew, by a live client that sends what the
+    /// captured client sent, when it sent it; so that sequence numbers fit. The others frame by frame.
+    Live,
+    /// Frame by frame, as captured.
+    Frames,
+}

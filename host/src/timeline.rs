@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What happened on the device, moment by moment: input of the report's timeline and of the Perfetto trace.
+//! All times are absolute cycles of the device.
+
+/// One run, or a window of it.
+#[derive(Debug, Clone, Default)]
+pub struct Timeline {
+    /// Clock of the device.
+    pub cpu_hz: u64,
+    /// First cycle that it covers.
+    pub start: u64,
+    /// First cycle that it no longer covers.
+    pub end: u64,
+    /// Who can have the CPU, interrupt handlers first, then tasks from the most urgent, idle last.
+    pub lanes: Vec<Lane>,
+    /// Who had the CPU, in order of time, without gaps.
+    pub spans: Vec<Span>,
+    /// Jobs, ordered by release.
+    pub jobs: Vec<Job>,
+    /// Packets, ordered by arrival.
+    pub packets: Vec<Packet>,
+}
+
+/// Something that executes.
+#[derive(Debug, Clone)]
+pub struct Lane {
+    /// `ISR`, a task's name, or `idle`.
+    pub name: String,
+    /// What it is.
+    pub kind: LaneKind,
+    /// FreeRTOS priority, larger is more urgent; 0 for handlers.
+    pub priority: u32,
+}
+
+/// Kind of execution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LaneKind {
+    /// Interrupt handlers.
+    Isr,
+    /// Network tasks.
+    Net,
+    /// A task of the scenario.
+    Task,
+    /// The idle task.
+    Idle,
+}
+
+/// A stretch of execution.
+#[derive(Debug, Clone, Copy)]
+pub struct Span {
+    /// Index into `lanes`.
+    pub lane: usize,
+    /// First cycle.
+    pub start: u64,
+    /// First cycle after it.
+    pub end: u64,
+}
+
+/// One job of a task.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// Index into `lanes`.
+    pub lane: usize,
+    /// Released: by the clock, or by the last bit of its packet.
+    pub release: u64,
+    /// Deadline, if it has one.
+    pub deadline: Option<u64>,
+    /// First executed; `None`: not yet when the timeline ended.
+    pub start: Option<u64>,
+    /// Completed.
+    pub end: Option<u64>,
+}
+
+/// One packet's way through the device.
+#[derive(Debug, Clone)]
+pub struct Packet {
+    /// Name of its flow.
+    pub flow: String,
+    /// Length in bytes with headers, without frame check sequence.
+    pub bytes: usize,
+    /// Last bit on the wire.
+    pub arrival: u64,
+    /// The stages it reached, in order of time.
+    pub steps: Vec<(u64, Stage)>,
+    /// How it ended; `None`: still on its way.
+    pub fate: Option<Fate>,
+}
+
+/// A place on the receive path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// In a buffer in RAM, descriptor handed back.
+    Ram,
+    /// Taken from the ring by the driver.
+    Driver,
+    /// The IP stack began with it.
+    Stack,
+    /// In the queue of its socket.
+    Socket,
+    /// Taken from the socket by its task.
+    Task,
+    /// Its buffer is free again.
+    Freed,
+}
+
+impl Stage {
+    /// The word that reports show.
+    pub fn label(self) -> &'static str {
+        match self {
+            Stage::Ram => "in RAM",
+            Stage::Driver => "driver",
+            Stage::Stack => "IP stack",
+            Stage::Socket => "socket",
+            Stage::Task => "task",
+            Stage::Freed => "freed",
+        }
+    }
+}
+
+/// Where a packet ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fate {
+    /// Delivered to its task, or used up by the protocol it was for.
+    Delivered,
+    /// Dropped by the NIC's filter or as damaged.
+    NicFilter,
+    /// No descriptor, no room in the NIC.
+    NicFull,
+    /// Dropped by driver or IP stack.
+    Stack,
+    /// The socket's queue was full.
+    Socket,
+}
+
+impl Fate {
+    /// The key that `results.json` uses.
+    pub fn label(self) -> &'static str {
+        match self {
+            Fate::Delivered => "delivered",
+            Fate::NicFilter => "nic_filter",
+            Fate::NicFull => "nic_full",
+            Fate::Stack => "stack",
+            Fate::Socket => "socket",
+        }
+    }
+}
