@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The `weir` command.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    weir::commands::main()
+}

@@ -21,6 +21,48 @@ pub struct Timeline {
     pub packets: Vec<Packet>,
 }
 
+impl Timeline {
+    /// At most `ms_max` milliseconds and `spans_max` spans of it: from shortly before the first missed deadline, or
+    /// from the beginning when there is none.
+    pub fn interesting(&self, ms_max: u64, spans_max: usize) -> Timeline {
+        let length = (self.cpu_hz / 1000 * ms_max).min(self.end - self.start);
+        let missed = |job: &Job| {
+            let deadline = job.deadline.filter(|deadline| *deadline >= self.start && *deadline <= self.end)?;
+            (job.end.is_none_or(|end| end > deadline)).then_some(job.release)
+        };
+        let first_miss = self.jobs.iter().filter_map(missed).min();
+        let lead = length / 4;
+        let from = first_miss.map_or(self.start, |release| release.saturating_sub(lead));
+        let from = from.clamp(self.start, self.end - length);
+        let first = self.spans.partition_point(|span| span.end <= from);
+        let to = self.spans.get(first + spans_max).map_or(from + length, |span| span.start.min(from + length));
+        self.cut(from, to)
+    }
+
+    /// What touches the time from `from` up to `to`.
+    pub fn cut(&self, from: u64, to: u64) -> Timeline {
+        let touches = |start: u64, end: u64| start < to && end >= from;
+        let first = self.spans.partition_point(|span| span.end <= from);
+        let last = self.spans.partition_point(|span| span.start < to);
+        let spans = self.spans[first..last.max(first)].iter();
+        let spans = spans.map(|s| Span { lane: s.lane, start: s.start.max(from), end: s.end.min(to) }).collect();
+        let over = |packet: &Packet| match (packet.fate, packet.steps.last()) {
+            (Some(_), Some((cycle, _))) => *cycle,
+            (Some(_), None) => packet.arrival,
+            (None, _) => u64::MAX,
+        };
+        Timeline {
+            cpu_hz: self.cpu_hz,
+            start: from,
+            end: to,
+            lanes: self.lanes.clone(),
+            spans,
+            jobs: self.jobs.iter().filter(|j| touches(j.release, j.end.unwrap_or(u64::MAX))).cloned().collect(),
+            packets: self.packets.iter().filter(|p| touches(p.arrival, over(p))).cloned().collect(),
+        }
+    }
+}
+
 /// Something that executes.
 #[derive(Debug, Clone)]
 pub struct Lane {

@@ -42,6 +42,18 @@ pub enum Variant {
     Stock,
 }
 
+impl Variant {
+    /// All that this version has.
+    pub const ALL: [Variant; 1] = [Variant::Stock];
+
+    /// The name in scenarios and results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Variant::Stock => "stock",
+        }
+    }
+}
+
 /// The CPU on the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cpu {

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// lwIP as a product on a device of this size would set it. Where a default is a trap it is named.
+
+#ifndef LWIPOPTS_H
+#define LWIPOPTS_H
+
+#include "scenario.h"
+
+#define NO_SYS 0
+#define SYS_LIGHTWEIGHT_PROT 1
+#define LWIP_TCPIP_CORE_LOCKING 1
+#define LWIP_SOCKET 1
+#define LWIP_NETCONN 1
+#define LWIP_COMPAT_SOCKETS 0
+#define LWIP_SO_RCVTIMEO 1
+#define LWIP_STATS 0
+#define LWIP_NOASSERT 1
+
+#define LWIP_IPV4 1
+#define LWIP_IPV6 0
+#define LWIP_ARP 1
+#define LWIP_ICMP 1
+#define LWIP_UDP 1
+#define LWIP_TCP 1
+#define LWIP_RAW 0
+#define LWIP_DHCP 0
+#define LWIP_DNS 0
+#define LWIP_IGMP 0
+#define LWIP_NETIF_HOSTNAME 0
+#define LWIP_NETIF_API 0
+#define IP_REASSEMBLY 1
+
+#define LWIP_SUPPORT_CUSTOM_PBUF 1
+#define ETH_PAD_SIZE 0
+#define MEM_ALIGNMENT 4
+#define MEM_SIZE (32 * 1024)
+#define PBUF_POOL_SIZE 8 // received frames have a pool of their own, see lwip/stock_netif.c
+
+// A mailbox is only as deep as the message pool behind it: with the pool's default of 8, 64 would be 8.
+#define TCPIP_MBOX_SIZE 64
+#define MEMP_NUM_TCPIP_MSG_INPKT 64
+#define MEMP_NUM_TCPIP_MSG_API 16
+#define DEFAULT_UDP_RECVMBOX_SIZE 16
+#define DEFAULT_TCP_RECVMBOX_SIZE 16
+#define DEFAULT_ACCEPTMBOX_SIZE 8
+#define MEMP_NUM_NETBUF 64
+#define MEMP_NUM_NETCONN 32
+#define MEMP_NUM_UDP_PCB 16
+#define MEMP_NUM_TCP_PCB 16
+#define MEMP_NUM_TCP_PCB_LISTEN 8
+#define MEMP_NUM_TCP_SEG 64
+#define TCP_MSS 1460
+#define TCP_WND (4 * TCP_MSS)
+#define TCP_SND_BUF (4 * TCP_MSS)
+#define TCP_SND_QUEUELEN 16
+
+#define TCPIP_THREAD_NAME "tcpip_thread"
+#define TCPIP_THREAD_STACKSIZE 4096 // bytes
+#define TCPIP_THREAD_PRIO ((int)weir_scenario.net_priority)
+#define DEFAULT_THREAD_STACKSIZE 4096
+#define DEFAULT_THREAD_PRIO 1
+
+#endif

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The scenario, as the simulator writes it into RAM before the CPU starts (host/src/soc/scenario_block.rs has the same
+// layout). All variants and loads run in one image, so that its layout cannot favour one of them.
+
+#ifndef SCENARIO_H
+#define SCENARIO_H
+
+#include <stdint.h>
+
+#define SCENARIO_MAGIC UINT32_C(0x57454952)
+#define SCENARIO_TASKS_MAX 12
+#define SCENARIO_NAME_BYTES 16
+
+enum scenario_kind { SCENARIO_PERIODIC = 0, SCENARIO_BACKGROUND = 1, SCENARIO_UDP = 2, SCENARIO_TCP = 3 };
+
+enum scenario_work { SCENARIO_SPIN = 0, SCENARIO_BINOMIAL = 1, SCENARIO_SOURCE = 2 };
+
+struct scenario_task {
+    char name[SCENARIO_NAME_BYTES]; // zero-terminated
+    uint32_t kind;                  // enum scenario_kind
+    uint32_t priority;              // FreeRTOS
+    uint32_t stack_bytes;
+    uint32_t period_us;   // periodic
+    uint32_t port;        // UDP, TCP
+    uint32_t reply_bytes; // UDP
+    uint32_t work;        // enum scenario_work
+    uint32_t work_a;      // spin: cycles; binomial: n; source: index into weir_jobs
+    uint32_t work_b;      // binomial: k
+};
+
+struct scenario {
+    uint32_t magic;
+    uint32_t trace; // 0: only what a run cannot do without
+    uint32_t seed;
+    uint32_t cycles_per_us;
+    uint32_t net_priority;
+    uint32_t rx_buffers;
+    uint32_t address; // network byte order
+    uint32_t netmask; // network byte order
+    uint8_t mac[8];   // 6 used
+    uint32_t task_count;
+    struct scenario_task tasks[SCENARIO_TASKS_MAX];
+};
+
+extern struct scenario weir_scenario;
+
+// What the simulator reads, without the CPU noticing.
+struct scenario_status {
+    uint32_t loops[SCENARIO_TASKS_MAX]; // of background tasks
+    struct {
+        uint32_t handle; // TCB
+        uint32_t stack;  // lowest address of its stack
+    } threads[SCENARIO_TASKS_MAX + 3]; // the scenario's, then driver, tcpip_thread, idle
+    uint32_t rx_free;                  // buffers on the free list
+    uint32_t fault[3];                 // mcause, mepc, mtval
+    uint32_t failure;                  // enum failure
+    uint32_t failure_detail;
+};
+
+extern struct scenario_status weir_status;
+
+enum failure {
+    FAILURE_NONE = 0,
+    FAILURE_EXCEPTION = 1,  // see fault[]
+    FAILURE_NO_MEMORY = 2,  // detail: enum failure_place or task
+    FAILURE_SOCKET = 3,     // detail: errno
+    FAILURE_ASSERT = 4,     // detail: address of the caller
+    FAILURE_SCENARIO = 5,   // the block is not a scenario
+};
+
+// Reports to the simulator and does not return. Any context.
+_Noreturn void scenario_fail(enum failure failure, uint32_t detail);
+
+#endif

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the software needs to know of the simulated device (soc/weir_soc.py).
+
+#ifndef SOC_H
+#define SOC_H
+
+#include <stdint.h>
+
+#include "plain_nic.h"
+
+#define SOC_NIC ((struct plain_nic_registers *)0x91000000)
+#define SOC_TRACE ((volatile uint32_t *)0x92000000)
+#define SOC_MTIMECMP 0x93000000
+#define SOC_MTIME 0x93000008
+#define SOC_RELEASE_COMPARE ((volatile uint32_t *)0x93000010)
+
+// External interrupt lines, bits of the VexRiscv registers below.
+#define SOC_LINE_NIC (UINT32_C(1) << 0)
+#define SOC_LINE_RELEASE (UINT32_C(1) << 1)
+
+// The uncached view of an object in RAM.
+#define SOC_UNCACHED(pointer) ((void *)((uintptr_t)(pointer) | UINT32_C(0x80000000)))
+
+#define SOC_CACHE_LINE 32
+
+static inline void soc_irq_mask_set(uint32_t lines) // VexRiscv's external interrupt mask
+{
+    __asm volatile("csrw 0xbc0, %0" ::"r"(lines));
+}
+
+static inline uint32_t soc_irq_pending(void) // masked lines that are high
+{
+    uint32_t lines;
+    __asm volatile("csrr %0, 0xfc0" : "=r"(lines));
+    return lines;
+}
+
+// Drops every line of the data cache (VexRiscv has no narrower form), 131 cycles. Caches are write-through, so
+// nothing is lost. DMA does not do it: whoever hands a buffer to the NIC must.
+static inline void soc_dcache_invalidate(void)
+{
+    __asm volatile(".word 0x500f" ::: "memory");
+}
+
+static inline uint64_t soc_mtime(void)
+{
+    volatile uint32_t *mtime = (volatile uint32_t *)SOC_MTIME;
+    uint32_t high;
+    uint32_t low;
+    do {
+        high = mtime[1];
+        low = mtime[0];
+    } while (high != mtime[1]);
+    return ((uint64_t)high << 32) | low;
+}
+
+#endif

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Events at the trace port: one store each, which nothing waits for. The kinds are known to host/src/soc/events.rs.
+
+#ifndef TRACE_H
+#define TRACE_H
+
+#include <stdint.h>
+
+#include "scenario.h"
+#include "soc.h"
+
+enum trace_kind {
+    TRACE_READY = 0,      // everything is set up; value: the tick of the first releases
+    TRACE_FAILED = 1,     // the firmware gives up; value: an enum failure
+    TRACE_JOB_START = 2,  // value: task
+    TRACE_JOB_END = 3,    // value: task
+    TRACE_RX_DRIVER = 4,  // value: receive buffer; the driver took it from the ring
+    TRACE_RX_STACK = 5,   // value: receive buffer; the IP stack begins with it
+    TRACE_RX_DONE = 6,    // value: receive buffer; the IP stack has returned
+    TRACE_RX_FREED = 7,   // value: receive buffer; it is free again
+    TRACE_RX_GIVEN = 8,   // value: receive buffer; it is in the ring
+};
+
+// Events that a run cannot do without.
+static inline void trace_always(enum trace_kind kind, uint32_t value)
+{
+    SOC_TRACE[kind] = value;
+}
+
+// The active method: events that the measurement is made of; a scenario can switch them off to see what they cost.
+static inline void trace(enum trace_kind kind, uint32_t value)
+{
+    if (weir_scenario.trace != 0U) {
+        SOC_TRACE[kind] = value;
+    }
+}
+
+#endif

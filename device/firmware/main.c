@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The firmware of the simulated device: starts lwIP and the scenario's tasks.
+
+#include "FreeRTOS.h"
+#include "task.h"
+
+#include "lwip/netif.h"
+#include "lwip/tcpip.h"
+#include "scenario.h"
+#include "soc.h"
+#include "stock_netif.h"
+#include "tasks.h"
+#include "trace.h"
+
+__attribute__((section(".data.weir_scenario"))) struct scenario weir_scenario = {0};
+struct scenario_status weir_status;
+
+// Application memory for FreeRTOS, outside .bss.
+uint8_t ucHeap[configTOTAL_HEAP_SIZE] __attribute__((section(".noinit"), aligned(32)));
+
+static struct netif netif;
+static uint32_t random_state;
+
+uint32_t weir_random(void) // xorshift32; lwIP wants unpredictable-looking ports and sequence numbers, no secrets
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 17;
+    random_state ^= random_state << 5;
+    return random_state;
+}
+
+void vApplicationIdleHook(void);
+void vApplicationMallocFailedHook(void);
+int main(void);
+
+void vApplicationIdleHook(void)
+{
+    __asm volatile("wfi");
+}
+
+void vApplicationMallocFailedHook(void)
+{
+    scenario_fail(FAILURE_NO_MEMORY, 0);
+}
+
+static void tcpip_ready(void *argument)
+{
+    xTaskNotifyGive((TaskHandle_t)argument);
+}
+
+static void thread_register(uint32_t slot, TaskHandle_t task)
+{
+    TaskStatus_t status;
+    vTaskGetInfo(task, &status, pdFALSE, eReady);
+    weir_status.threads[slot].handle = (uint32_t)(uintptr_t)task;
+    weir_status.threads[slot].stack = (uint32_t)(uintptr_t)status.pxStackBase;
+}
+
+// Runs once, above all other tasks.
+static void start(void *argument)
+{
+    (void)argument;
+    tcpip_init(tcpip_ready, xTaskGetCurrentTaskHandle());
+    (void)ulTaskNotifyTake(pdTRUE, portMAX_DELAY);
+    ip4_addr_t address = {.addr = weir_scenario.address};
+    ip4_addr_t netmask = {.addr = weir_scenario.netmask};
+    ip4_addr_t gateway = {.addr = 0};
+    LOCK_TCPIP_CORE();
+    (void)netif_add(&netif, &address, &netmask, &gateway, NULL, stock_netif_init, tcpip_input);
+    netif_set_default(&netif);
+    netif_set_up(&netif);
+    UNLOCK_TCPIP_CORE();
+    tasks_create();
+    thread_register(SCENARIO_TASKS_MAX, stock_netif_task());
+    thread_register(SCENARIO_TASKS_MAX + 1, xTaskGetHandle(TCPIP_THREAD_NAME));
+    thread_register(SCENARIO_TASKS_MAX + 2, xTaskGetIdleTaskHandle());
+    soc_irq_mask_set(SOC_LINE_NIC | SOC_LINE_RELEASE);
+    trace_always(TRACE_READY, tasks_release());
+    vTaskDelete(NULL);
+}
+
+int main(void)
+{
+    if (weir_scenario.magic != SCENARIO_MAGIC) {
+        scenario_fail(FAILURE_SCENARIO, weir_scenario.magic);
+    }
+    random_state = weir_scenario.seed | 1U;
+    if (xTaskCreate(start, "start", 1024, NULL, configMAX_PRIORITIES - 1, NULL) != pdPASS) {
+        scenario_fail(FAILURE_NO_MEMORY, 0);
+    }
+    vTaskStartScheduler();
+    scenario_fail(FAILURE_NO_MEMORY, 0);
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "stock_netif.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "lwip/etharp.h"
+#include "lwip/pbuf.h"
+#include "lwip/sys.h"
+#include "lwip/tcpip.h"
+#include "netif/ethernet.h"
+#include "plain_ring.h"
+#include "scenario.h"
+#include "soc.h"
+#include "trace.h"
+
+#define ALIGNED __attribute__((aligned(SOC_CACHE_LINE)))
+#define NOINIT __attribute__((section(".noinit")))
+#define MTU 1500
+
+// Refilling costs one invalidation of the data cache however many buffers it hands over, so it waits for some.
+#define REFILL_BATCH 8
+
+struct rx_buffer {
+    struct pbuf_custom pbuf; // first: the free function gets a pointer to it
+    uint32_t next;           // on the free list
+};
+
+static uint8_t rx_data[STOCK_RX_BUFFERS_MAX][STOCK_BUFFER_BYTES] ALIGNED NOINIT;
+static uint8_t tx_data[STOCK_TX_RING][STOCK_BUFFER_BYTES] ALIGNED NOINIT;
+static struct plain_desc rx_descriptors[STOCK_RX_RING] ALIGNED NOINIT;
+static struct plain_desc tx_descriptors[STOCK_TX_RING] ALIGNED NOINIT;
+
+#define NO_BUFFER UINT32_MAX
+
+static struct rx_buffer rx_buffers[STOCK_RX_BUFFERS_MAX];
+static uint32_t rx_free = NO_BUFFER;
+static uint16_t rx_ring_buffer[STOCK_RX_RING]; // which buffer each descriptor holds
+static struct plain_ring rx_ring;
+static struct plain_ring tx_ring;
+static bool rx_starved; // the ring could not be filled; whoever frees a buffer wakes the driver
+static struct netif *rx_netif;
+static TaskHandle_t driver_task;
+
+static void rx_free_push(uint32_t buffer)
+{
+    SYS_ARCH_DECL_PROTECT(level);
+    SYS_ARCH_PROTECT(level);
+    rx_buffers[buffer].next = rx_free;
+    rx_free = buffer;
+    weir_status.rx_free++;
+    bool wake = rx_starved;
+    rx_starved = false;
+    SYS_ARCH_UNPROTECT(level);
+    if (wake) {
+        xTaskNotifyGive(driver_task);
+    }
+}
+
+static uint32_t rx_free_pop(void)
+{
+    SYS_ARCH_DECL_PROTECT(level);
+    SYS_ARCH_PROTECT(level);
+    uint32_t buffer = rx_free;
+    if (buffer != NO_BUFFER) {
+        rx_free = rx_buffers[buffer].next;
+        weir_status.rx_free--;
+    } else {
+        rx_starved = true;
+    }
+    SYS_ARCH_UNPROTECT(level);
+    return buffer;
+}
+
+// lwIP frees a received frame: any task.
+static void rx_pbuf_free(struct pbuf *p)
+{
+    uint32_t buffer = (uint32_t)((struct rx_buffer *)p - rx_buffers);
+    trace(TRACE_RX_FREED, buffer);
+    rx_free_push(buffer);
+}
+
+static void rx_refill(void)
+{
+    if (plain_ring_room(&rx_ring) == 0U) {
+        return;
+    }
+    // The buffers' last user has read them through the cache, and DMA will change them behind its back. The NIC's
+    // buffers are never read, so that nothing of them can come back into the cache before the frame is there.
+    soc_dcache_invalidate();
+    while (plain_ring_room(&rx_ring) > 0U) {
+        uint32_t buffer = rx_free_pop();
+        if (buffer == NO_BUFFER) {
+            return;
+        }
+        trace(TRACE_RX_GIVEN, buffer);
+        rx_ring_buffer[plain_ring_next(&rx_ring)] = (uint16_t)buffer;
+        (void)plain_ring_give(&rx_ring, (uint32_t)(uintptr_t)rx_data[buffer], STOCK_BUFFER_BYTES);
+    }
+}
+
+// In tcpip_thread.
+static err_t rx_stack(struct pbuf *p, struct netif *netif)
+{
+    uint32_t buffer = (uint32_t)((struct rx_buffer *)p - rx_buffers);
+    trace(TRACE_RX_STACK, buffer);
+    err_t result = ethernet_input(p, netif);
+    trace(TRACE_RX_DONE, buffer);
+    return result;
+}
+
+static void rx_pass_up(uint32_t buffer, uint16_t length)
+{
+    struct pbuf_custom *custom = &rx_buffers[buffer].pbuf;
+    struct pbuf *p =
+        pbuf_alloced_custom(PBUF_RAW, length, PBUF_REF, custom, rx_data[buffer], STOCK_BUFFER_BYTES);
+    if (tcpip_inpkt(p, rx_netif, rx_stack) != ERR_OK) {
+        pbuf_free(p);
+    }
+}
+
+static void rx_driver(void *argument)
+{
+    (void)argument;
+    for (;;) {
+        uint16_t length;
+        int32_t descriptor;
+        while ((descriptor = plain_ring_take(&rx_ring, &length)) >= 0) {
+            uint32_t buffer = rx_ring_buffer[descriptor];
+            trace(TRACE_RX_DRIVER, buffer);
+            rx_pass_up(buffer, length);
+            if (plain_ring_room(&rx_ring) >= REFILL_BATCH) {
+                rx_refill();
+            }
+        }
+        rx_refill();
+        (void)ulTaskNotifyTake(pdTRUE, portMAX_DELAY);
+    }
+}
+
+void stock_netif_isr(BaseType_t *woken)
+{
+    // Clear first, look at the ring later: a frame that arrives in between asks again.
+    SOC_NIC->irq_pending = PLAIN_NIC_IRQ_RX;
+    vTaskNotifyGiveFromISR(driver_task, woken);
+}
+
+TaskHandle_t stock_netif_task(void)
+{
+    return driver_task;
+}
+
+// With the core lock held, so one at a time.
+static err_t tx_output(struct netif *netif, struct pbuf *p)
+{
+    (void)netif;
+    uint16_t length;
+    while (plain_ring_take(&tx_ring, &length) >= 0) {
+    }
+    if (plain_ring_room(&tx_ring) == 0U) {
+        return ERR_MEM; // TCP sends it again; waiting here would hold up the reception
+    }
+    uint8_t *frame = tx_data[plain_ring_next(&tx_ring)];
+    (void)pbuf_copy_partial(p, frame, p->tot_len, 0);
+    (void)plain_ring_give(&tx_ring, (uint32_t)(uintptr_t)frame, p->tot_len);
+    SOC_NIC->tx_kick = 1;
+    return ERR_OK;
+}
+
+static void rings_init(void)
+{
+    plain_ring_init(&rx_ring, SOC_UNCACHED(rx_descriptors), STOCK_RX_RING);
+    plain_ring_init(&tx_ring, SOC_UNCACHED(tx_descriptors), STOCK_TX_RING);
+    for (uint32_t i = 0; i < weir_scenario.rx_buffers; i++) {
+        rx_buffers[i].pbuf.custom_free_function = rx_pbuf_free;
+        rx_free_push(i);
+    }
+    rx_refill();
+}
+
+err_t stock_netif_init(struct netif *netif)
+{
+    rx_netif = netif;
+    netif->name[0] = 'e';
+    netif->name[1] = 'n';
+    netif->mtu = MTU;
+    netif->hwaddr_len = ETH_HWADDR_LEN;
+    memcpy(netif->hwaddr, weir_scenario.mac, ETH_HWADDR_LEN);
+    netif->flags = NETIF_FLAG_BROADCAST | NETIF_FLAG_ETHARP | NETIF_FLAG_ETHERNET | NETIF_FLAG_LINK_UP;
+    netif->output = etharp_output;
+    netif->linkoutput = tx_output;
+    rings_init();
+    if (xTaskCreate(rx_driver, "driver", 512, NULL, weir_scenario.net_priority, &driver_task) != pdPASS) {
+        scenario_fail(FAILURE_NO_MEMORY, 0);
+    }
+    SOC_NIC->rx_ring = (uint32_t)(uintptr_t)rx_descriptors;
+    SOC_NIC->tx_ring = (uint32_t)(uintptr_t)tx_descriptors;
+    SOC_NIC->irq_pending = UINT32_MAX;
+    SOC_NIC->irq_enable = PLAIN_NIC_IRQ_RX;
+    SOC_NIC->control = PLAIN_NIC_CONTROL_RX | PLAIN_NIC_CONTROL_TX;
+    return ERR_OK;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Variant `stock`: the plain NIC under lwIP as its users run it.
+//
+//   ISR --notification--> driver task --mailbox--> tcpip_thread --mailbox--> socket
+//
+// Zero copy: frames lie in buffers of a closed pool, are wrapped in custom pbufs, and go back to the ring when lwIP or
+// the application frees them.
+
+#ifndef STOCK_NETIF_H
+#define STOCK_NETIF_H
+
+#include <stdint.h>
+
+#include "FreeRTOS.h"
+#include "lwip/netif.h"
+#include "task.h"
+
+#define STOCK_RX_BUFFERS_MAX 256
+#define STOCK_RX_RING 16
+#define STOCK_TX_RING 8
+#define STOCK_BUFFER_BYTES 1536 // the largest frame, 1518, in whole cache lines
+
+// lwIP's netif init function: sets the interface up and starts the driver task at weir_scenario.net_priority with
+// weir_scenario.rx_buffers buffers. Task context, once. netif->state is not used.
+err_t stock_netif_init(struct netif *netif);
+
+// Receive interrupt. ISR context; one notification, whatever has arrived.
+void stock_netif_isr(BaseType_t *woken);
+
+// The driver task, for those who watch.
+TaskHandle_t stock_netif_task(void);
+
+#endif

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The command line.
+
+mod arguments;
+mod check;
+mod list;
+mod requirement;
+mod run;
+
+pub use arguments::main;

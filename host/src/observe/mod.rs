@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+//! From the events of a run to its figures. Exact: everything comes from cycle stamps, nothing from sampling.
+//!
+//! [`cpu`] knows who has the CPU, [`packets`] where every frame is, [`jobs`] what every task achieved;
+//! [`Observer`] feeds them and makes the result.
+
+mod cpu;
+mod jobs;
+mod observer;
+mod packets;
+mod quantiles;
+
+pub use cpu::{Lanes, Thread};
+pub use observer::{Measured, Observer};
+pub use quantiles::{cycle_quantiles, quantiles_us};

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One run's events in, one run's result out.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::ops::Range;
+
+use super::cpu::{Ended, Lanes, Thread};
+use super::jobs::TaskJobs;
+use super::packets::Packets;
+use super::quantiles::{cycle_quantiles, microseconds, quantiles_us};
+use crate::results::{Buffers, Dropped, FlowResult, Lateness, PathResult, Preempted, Run, TaskResult};
+use crate::scenario::{Listen, Protocol, Scenario, Task, TaskKind};
+use crate::soc::Observed;
+use crate::timeline::{Fate, LaneKind, Packet, Stage, Timeline};
+
+/// Lane of the driver task; `tcpip_thread` is the next, then the scenario's tasks, last idle.
+const DRIVER: usize = 1;
+const TCPIP: usize = 2;
+const FIRST_TASK: usize = 3;
+
+/// What the observer must be told of the device.
+#[derive(Debug, Clone)]
+pub struct Measured {
+    /// Start of the traffic and first release of the periodic tasks.
+    pub epoch: u64,
+    /// The measured time.
+    pub window: Range<u64>,
+    /// Address of the first receive buffer.
+    pub buffers_base: u32,
+    /// Bytes of each.
+    pub buffer_bytes: u32,
+    /// Keep everything for a timeline.
+    pub record: bool,
+}
+
+/// A job that does not end.
+#[derive(Debug, Clone, Copy)]
+pub struct StuckJob {
+    /// Index in the scenario.
+    pub task: usize,
+    /// Cycles that the job itself has executed.
+    pub cycles: u64,
+}
+
+/// Turns events into figures.
+pub struct Observer {
+    cpu_hz: u64,
+    measured: Measured,
+    device: Ipv4Addr,
+    tcp_ports: Vec<u16>,
+    lanes: Lanes,
+    packets: Packets,
+    jobs: Vec<TaskJobs>,
+    stages: Stages,
+}
+
+/// CPU cycles of each packet in each stage, from the accounts of the lanes.
+#[derive(Debug, Default)]
+struct Stages {
+    last: BTreeMap<usize, u64>,
+    driver: Vec<u64>,
+    tcpip: Vec<u64>,
+    receive: Vec<u64>,
+}
+
+fn flow_match(task: &Task) -> Option<String> {
+    let TaskKind::Receiving { listen, flow, .. } = &task.kind else { return None };
+    let port = describe(*listen);
+    Some(match flow.from {
+        Some(sender) => format!("{port} from {sender}"),
+        None => port,
+    })
+}
+
+fn describe(listen: Listen) -> String {
+    match listen.protocol {
+        Protocol::Udp => format!("udp/{}", listen.port),
+        Protocol::Tcp => format!("tcp/{}", listen.port),
+    }
+}
+
+impl Observer {
+    /// `threads`: driver, `tcpip_thread`, the scenario's tasks, idle, in this order.
+    pub fn new(scenario: &Scenario, threads: &[Thread], measured: Measured, now: u64) -> Observer {
+        let cycles_per_us = u64::from(scenario.device.cpu_mhz);
+        let jobs = scenario
+            .tasks
+            .iter()
+            .enumerate()
+            .map(|(i, task)| TaskJobs::new(task, FIRST_TASK + i, measured.epoch, cycles_per_us))
+            .collect();
+        let tcp_ports = scenario
+            .tasks
+            .iter()
+            .filter_map(|task| match &task.kind {
+                TaskKind::Receiving { listen: Listen { protocol: Protocol::Tcp, port }, .. } => Some(*port),
+                _ => None,
+            })
+            .collect();
+        Observer {
+            cpu_hz: cycles_per_us * 1_000_000,
+            device: scenario.device.address,
+            tcp_ports,
+            lanes: Lanes::new(threads, measured.window.clone(), now, measured.record),
+            packets: Packets::new(scenario.device.rx_buffers as usize, measured.record),
+            jobs,
+            stages: Stages::default(),
+            measured,
+        }
+    }
+
+    /// A frame goes on the wire; its last bit is there at `arrival`.
+    pub fn offer(&mut self, bytes: &[u8], arrival: u64, task: Option<usize>) {
+        self.packets.offer(bytes, arrival, task, self.device, &self.tcp_ports);
+    }
+
+    /// An event.
+    pub fn event(&mut self, now: u64, event: Observed) {
+        match event {
+            Observed::EnterIsr { nic } => {
+                let ended = self.lanes.enter_isr(now, nic);
+                self.preempted(now, ended);
+            }
+            Observed::EnterTask(handle) => {
+                let ended = self.lanes.enter_task(now, handle);
+                self.preempted(now, ended);
+            }
+            Observed::RxAccept => self.packets.accepted(),
+            Observed::RxOverrun => self.packets.refused(Fate::NicFull),
+            Observed::RxBad => self.packets.refused(Fate::NicFilter),
+            Observed::RxNoDescriptor => self.packets.dropped_in_nic(Fate::NicFull),
+            Observed::RxError => self.packets.dropped_in_nic(Fate::NicFilter),
+            Observed::RxDone(address) => {
+                let buffer = (address - self.measured.buffers_base) / self.measured.buffer_bytes;
+                self.packets.in_ram(now, buffer as usize);
+            }
+            Observed::Watch(_) => self.packets.matched_socket(now),
+            Observed::Driver(buffer) => {
+                self.packets.taken_up(now, buffer, Stage::Driver);
+                self.stage(now, DRIVER, |stages| &mut stages.driver);
+            }
+            Observed::Stack(buffer) => {
+                self.packets.taken_up(now, buffer, Stage::Stack);
+                self.stage(now, TCPIP, |stages| &mut stages.tcpip);
+            }
+            Observed::StackDone(_) => self.packets.stack_done(),
+            Observed::Freed(buffer) => self.freed(now, buffer),
+            Observed::JobStart(task) => self.job_start(now, task),
+            Observed::JobEnd(task) => self.job_end(now, task),
+            Observed::EnterTrap | Observed::Given(_) | Observed::Ready | Observed::Failed => {}
+        }
+    }
+
+    /// Cycles of `lane` since the last call for it are one packet's.
+    fn stage(&mut self, now: u64, lane: usize, of: fn(&mut Stages) -> &mut Vec<u64>) {
+        let cycles = self.lanes.cycles_until(lane, now);
+        let last = self.stages.last.insert(lane, cycles);
+        if let Some(last) = last
+            && self.measured.window.contains(&now)
+        {
+            of(&mut self.stages).push(cycles - last);
+        }
+    }
+
+    fn preempted(&mut self, now: u64, ended: Ended) {
+        let kind = self.lanes.lanes[ended.lane].kind;
+        if ended.measured_cycles == 0 || !matches!(kind, LaneKind::Isr | LaneKind::Net) {
+            return;
+        }
+        for task in self.jobs.iter_mut().filter(|task| task.is_pending(now)) {
+            match kind {
+                LaneKind::Isr => task.preempted.0 += ended.measured_cycles,
+                _ => task.preempted.1 += ended.measured_cycles,
+            }
+        }
+    }
+
+    fn freed(&mut self, now: u64, buffer: usize) {
+        let lane = self.lanes.current();
+        let taken = self.packets.freed(now, buffer, self.lanes.current_kind());
+        if let (Some(frame), Some(task)) = (taken, lane.checked_sub(FIRST_TASK))
+            && let Some(jobs) = self.jobs.get_mut(task)
+        {
+            jobs.took(self.packets.frames[frame].arrival);
+        }
+    }
+
+    fn job_start(&mut self, now: u64, task: usize) {
+        let Some(jobs) = self.jobs.get_mut(task) else { return };
+        let lane = jobs.lane;
+        let cycles = self.lanes.cycles_until(lane, now);
+        jobs.start(now, cycles);
+        if let Some(last) = self.stages.last.get(&lane)
+            && self.measured.window.contains(&now)
+        {
+            self.stages.receive.push(cycles - last);
+        }
+    }
+
+    fn job_end(&mut self, now: u64, task: usize) {
+        let Some(jobs) = self.jobs.get_mut(task) else { return };
+        jobs.end(now);
+        let lane = jobs.lane;
+        if jobs.is_receiving() {
+            self.stages.last.insert(lane, self.lanes.cycles_until(lane, now));
+        }
+    }
+
+    /// The job that has the CPU, if it has had it for more than `deadlines` of its deadlines and `cycles_min`.
+    pub fn stuck_job(&self, now: u64, deadlines: u64, cycles_min: u64) -> Option<StuckJob> {
+        let lane = self.lanes.current();
+        let task = lane.checked_sub(FIRST_TASK)?;
+        let jobs = self.jobs.get(task)?;
+        let cycles = self.lanes.cycles_until(lane, now) - jobs.cycles_at_start();
+        let patience = jobs.deadline_cycles().unwrap_or(0).saturating_mul(deadlines).max(cycles_min);
+        (jobs.under_way().is_some() && cycles > patience).then_some(StuckJob { task, cycles })
+    }
+
+    /// Name of the lane that has the CPU.
+    pub fn running(&self) -> &str {
+        &self.lanes.lanes[self.lanes.current()].name
+    }
+
+    /// Ends the run at `now` and makes the result; `loops` of each task, `free` receive buffers as the firmware counts.
+    pub fn finish(
+        mut self,
+        now: u64,
+        scenario: &Scenario,
+        off_cycles_max: u64,
+        loops: &[u64],
+    ) -> (Run, Option<Timeline>) {
+        let ended = self.lanes.finish(now);
+        self.preempted(now, ended);
+        for jobs in &mut self.jobs {
+            jobs.finish(now);
+        }
+        let run = Run {
+            variant: "stock".to_string(),
+            loads: BTreeMap::new(),
+            tasks: scenario.tasks.iter().enumerate().map(|(i, task)| self.task(i, task, loops[i])).collect(),
+            flows: self.flows(scenario),
+            interrupts: self.lanes.interrupts(off_cycles_max),
+            cpu: self.lanes.shares(),
+            buffers: self.buffers(scenario),
+            paths: self.paths(),
+        };
+        let timeline = self.measured.record.then(|| self.timeline(scenario, now));
+        (run, timeline)
+    }
+
+    fn task(&self, index: usize, task: &Task, loops: u64) -> TaskResult {
+        let jobs = &self.jobs[index];
+        let mut figures = jobs.figures(&self.measured.window);
+        if let TaskKind::Receiving { deadline_us: Some(_), listen: Listen { protocol: Protocol::Udp, .. }, .. } =
+            &task.kind
+        {
+            // Every message is a job; one that was dropped on its way was never answered.
+            let lost = self.flow_frames(Some(index)).filter(|frame| frame.is_dropped()).count() as u64;
+            figures.jobs += lost;
+            figures.missed += lost;
+        }
+        let seconds = (self.measured.window.end - self.measured.window.start) as f64 / self.cpu_hz as f64;
+        let accumulated = microseconds(figures.lateness_sum_cycles as f64 / seconds, self.cpu_hz);
+        TaskResult {
+            name: task.name.clone(),
+            jobs: figures.jobs,
+            missed: figures.missed,
+            response_us: quantiles_us(&figures.response_cycles, self.cpu_hz),
+            lateness_us: Lateness {
+                max: figures.lateness_max_cycles.map(|cycles| microseconds(cycles as f64, self.cpu_hz)),
+                accumulated_per_s: accumulated,
+            },
+            cycles: self.lanes.measured[jobs.lane],
+            loops,
+            preempted_cycles: Preempted { isr: jobs.preempted.0, net: jobs.preempted.1 },
+        }
+    }
+
+    /// Frames of a flow whose last bit arrived in the window.
+    fn flow_frames(&self, task: Option<usize>) -> impl Iterator<Item = &super::packets::Frame> {
+        let window = &self.measured.window;
+        self.packets.frames.iter().filter(move |frame| frame.task == task && window.contains(&frame.arrival))
+    }
+
+    fn flows(&self, scenario: &Scenario) -> Vec<FlowResult> {
+        let mut flows: Vec<FlowResult> = scenario
+            .tasks
+            .iter()
+            .enumerate()
+            .filter_map(|(i, task)| Some(self.flow(&task.name, flow_match(task)?, Some(i))))
+            .collect();
+        flows.push(self.flow("background", "everything else".to_string(), None));
+        flows
+    }
+
+    fn flow(&self, name: &str, r#match: String, task: Option<usize>) -> FlowResult {
+        let (mut offered, mut delivered, mut in_flight) = (0, 0, 0);
+        let mut dropped = Dropped::default();
+        for frame in self.flow_frames(task) {
+            offered += 1;
+            match frame.fate {
+                Some(Fate::Delivered) => delivered += 1,
+                Some(Fate::NicFilter) => dropped.nic_filter += 1,
+                Some(Fate::NicFull) => dropped.nic_full += 1,
+                Some(Fate::Stack) => dropped.stack += 1,
+                Some(Fate::Socket) => dropped.socket += 1,
+                None => in_flight += 1,
+            }
+        }
+        let latencies = task.map_or_else(Vec::new, |task| self.jobs[task].latencies(&self.measured.window));
+        let latency_us = quantiles_us(&latencies, self.cpu_hz);
+        FlowResult { name: name.to_string(), r#match, offered, delivered, dropped, in_flight, latency_us }
+    }
+
+    fn buffers(&self, scenario: &Scenario) -> Buffers {
+        let pool = u64::from(scenario.device.rx_buffers);
+        Buffers { pool, free_at_end: pool - self.packets.buffers_in_use(), leaked: self.packets.leaked() }
+    }
+
+    fn paths(&self) -> Vec<PathResult> {
+        let stages = [
+            ("stock/isr", &self.lanes.nic_handlers),
+            ("stock/driver", &self.stages.driver),
+            ("stock/tcpip_thread", &self.stages.tcpip),
+            ("stock/socket", &self.stages.receive),
+        ];
+        stages
+            .into_iter()
+            .filter_map(|(name, cycles)| {
+                let count = cycles.len() as u64;
+                Some(PathResult { name: name.to_string(), count, cycles: cycle_quantiles(cycles)? })
+            })
+            .collect()
+    }
+
+    fn timeline(self, scenario: &Scenario, now: u64) -> Timeline {
+        let mut jobs: Vec<_> = self.jobs.into_iter().flat_map(|task| task.jobs).collect();
+        jobs.sort_by_key(|job| (job.release, job.lane));
+        let name = |task: Option<usize>| task.map_or("background", |task| &scenario.tasks[task].name).to_string();
+        let packets = self
+            .packets
+            .frames
+            .into_iter()
+            .map(|frame| Packet {
+                flow: name(frame.task),
+                bytes: frame.bytes,
+                arrival: frame.arrival,
+                steps: frame.steps,
+                fate: frame.fate,
+            })
+            .collect();
+        Timeline {
+            cpu_hz: self.cpu_hz,
+            start: self.measured.window.start,
+            end: now,
+            lanes: self.lanes.lanes,
+            spans: self.lanes.spans.unwrap_or_default(),
+            jobs,
+            packets,
+        }
+    }
+}

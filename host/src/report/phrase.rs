@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Turns what happened along a sweep into a sentence: neighbouring loads with the same outcome are told together.
+
+use super::format;
+use super::sweep::named_value;
+use crate::results::{Dropped, FlowResult, TaskResult};
+
+/// Where the runs of a series stand.
+pub struct Points<'a> {
+    /// The swept key, if there is one.
+    pub key: Option<&'a str>,
+    /// The value of every run, ascending.
+    pub x: Vec<f64>,
+}
+
+impl Points<'_> {
+    /// `flood 5,000 pps`.
+    pub fn at(&self, x: f64) -> String {
+        self.key.map_or(String::new(), |key| named_value(key, x))
+    }
+
+    /// ` at every load (flood 0 to 20,000 pps)`; nothing without a sweep.
+    pub fn everywhere(&self) -> String {
+        match (self.key, self.x.as_slice()) {
+            (Some(key), [first, .., last]) => {
+                format!(" from {} {} to {}", format::clean(key), format::load(*first), bare(key, *last))
+            }
+            (Some(key), [only]) => format!(" at {}", named_value(key, *only)),
+            _ => String::new(),
+        }
+    }
+
+    /// Where runs `first..=last` stand: `up to`, `at`, `from` or `from … to`. Only the first mention names the key.
+    fn range(&self, first: usize, last: usize, named: bool) -> String {
+        let Some(key) = self.key else {
+            return String::new();
+        };
+        let name = |x: f64| {
+            if named { named_value(key, x) } else { format::load(x) }
+        };
+        let (a, b, end) = (self.x[first], self.x[last], self.x.len() - 1);
+        match () {
+            () if first == 0 && last == end => self.everywhere().trim_start().to_string(),
+            () if first == last && first != 0 && last != end => format!("at {}", name(a)),
+            () if first == 0 => format!("up to {}", name(b)),
+            () if last == end => format!("from {}", name(a)),
+            () => format!("from {} to {}", name(a), format::load(b)),
+        }
+    }
+}
+
+/// `1 run`, `2 runs`.
+pub fn number(value: u64, noun: &str) -> String {
+    format!("{} {noun}{}", format::count(value), if value == 1 { "" } else { "s" })
+}
+
+fn bare(key: &str, x: f64) -> String {
+    let unit = super::sweep::unit(key);
+    format!("{}{}{unit}", format::load(x), if unit.is_empty() { "" } else { " " })
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    None,
+    Keeps,
+    Misses,
+    MissesAll,
+    Starves,
+}
+
+fn outcome(task: Option<&TaskResult>) -> Outcome {
+    match task {
+        None => Outcome::None,
+        Some(task) if task.jobs == 0 => Outcome::None,
+        Some(task) if task.missed == 0 => Outcome::Keeps,
+        Some(task) if task.response_us.is_none() => Outcome::Starves,
+        Some(task) if task.missed >= task.jobs => Outcome::MissesAll,
+        Some(_) => Outcome::Misses,
+    }
+}
+
+/// `keeps every deadline up to flood 5,000 pps; at 10,000 it misses 12 of 200; from 15,000 it starves`.
+pub fn deadlines(points: &Points, tasks: &[Option<&TaskResult>]) -> String {
+    let outcomes: Vec<Outcome> = tasks.iter().map(|task| outcome(*task)).collect();
+    let segments = segments(&outcomes);
+    let mut clauses: Vec<String> = Vec::new();
+    for (outcome, first, last) in segments {
+        if outcome == Outcome::None {
+            continue;
+        }
+        let leading = clauses.is_empty();
+        let place = points.range(first, last, leading);
+        let what = deed(outcome, &tasks[first..=last], leading);
+        clauses.push(match (leading, place.is_empty()) {
+            (_, true) => what,
+            (true, false) => format!("{what} {place}"),
+            (false, false) => format!("{place} it {what}"),
+        });
+    }
+    clauses.join("; ")
+}
+
+fn deed(outcome: Outcome, tasks: &[Option<&TaskResult>], leading: bool) -> String {
+    let tasks: Vec<&TaskResult> = tasks.iter().flatten().copied().collect();
+    match outcome {
+        Outcome::None => String::new(),
+        Outcome::Keeps if leading => "keeps every deadline".into(),
+        Outcome::Keeps => "keeps them".into(),
+        Outcome::Starves => "starves (no job completes)".into(),
+        Outcome::MissesAll => "misses every deadline".into(),
+        Outcome::Misses => {
+            let missed = |task: &&TaskResult| task.missed;
+            let (low, high) = (tasks.iter().map(missed).min(), tasks.iter().map(missed).max());
+            let jobs = tasks.iter().map(|task| task.jobs).max().unwrap_or(0);
+            let late = tasks.iter().filter_map(|task| task.lateness_us.max).max_by(f64::total_cmp);
+            let late = late.map_or(String::new(), |us| format!(" (at most {} µs late)", format::us(us)));
+            match (low, high) {
+                (Some(low), Some(high)) if low != high => {
+                    let (low, high) = (format::count(low), format::count(high));
+                    format!("misses {low} to {high} of {} deadlines{late}", format::count(jobs))
+                }
+                (_, high) => {
+                    format!("misses {} of {}{late}", format::count(high.unwrap_or(0)), number(jobs, "deadline"))
+                }
+            }
+        }
+    }
+}
+
+/// `loses packets from flood 10,000 pps; at 20,000 it gets 3 of 100 (90 no room in NIC or ring)`.
+pub fn losses(points: &Points, flows: &[Option<&FlowResult>]) -> String {
+    let lost = |flow: &Option<&FlowResult>| flow.map_or(0, |flow| flow.dropped.total());
+    let first = flows.iter().position(|flow| lost(flow) > 0).unwrap_or(0);
+    // The worst run: the largest share lost, the later one of equals.
+    let share = |flow: &FlowResult| flow.dropped.total() as f64 / flow.offered.max(1) as f64;
+    let worst = flows.iter().enumerate().filter_map(|(i, flow)| Some((i, (*flow)?)));
+    let Some((index, flow)) = worst.max_by(|a, b| share(a.1).total_cmp(&share(b.1))) else {
+        return String::new();
+    };
+    let gets = format!("gets {} of {}", format::count(flow.delivered), number(flow.offered, "packet"));
+    let why = reasons(&flow.dropped);
+    match points.key {
+        None => format!("{gets} ({why})"),
+        Some(_) if index == first => format!("{gets} at {} ({why}){}", points.at(points.x[index]), before(first)),
+        Some(_) => {
+            let (from, at) = (points.at(points.x[first]), format::load(points.x[index]));
+            format!("loses packets from {from}; at {at} it {gets} ({why})")
+        }
+    }
+}
+
+fn before(first: usize) -> &'static str {
+    if first == 0 { "" } else { ", and loses none below" }
+}
+
+/// The reasons for drops, most frequent first.
+fn reasons(dropped: &Dropped) -> String {
+    let mut reasons = super::table::dropped(dropped);
+    reasons.retain(|(count, _)| *count > 0);
+    reasons.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+    let words = |key: &str| match key {
+        "nic_filter" => "filtered by the NIC",
+        "nic_full" => "no room in NIC or ring",
+        "flow_limit" => "over the flow's contract",
+        "recycled" => "recycled for more urgent ones",
+        "overall_limit" => "over the overall limit",
+        "stack" => "dropped by driver or IP stack",
+        _ => "socket queue full",
+    };
+    let texts: Vec<String> =
+        reasons.iter().map(|(count, key)| format!("{} {}", format::count(*count), words(key))).collect();
+    texts.join(", ")
+}
+
+/// Runs of equal neighbours: value, first index, last index.
+fn segments(outcomes: &[Outcome]) -> Vec<(Outcome, usize, usize)> {
+    let mut segments: Vec<(Outcome, usize, usize)> = Vec::new();
+    for (index, outcome) in outcomes.iter().enumerate() {
+        match segments.last_mut() {
+            Some((last, _, end)) if last == outcome => *end = index,
+            _ => segments.push((*outcome, index, index)),
+        }
+    }
+    segments
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `[device]`, and the sections that the receive paths of later versions use.
+
+use super::keys::Section;
+use super::model::{Cpu, Device};
+use super::network::Network;
+use super::reader::Reader;
+use super::report::Place;
+use super::tree::Table;
+
+/// The device. The tick is chosen later, from the tasks. No network if the address is wrong. Values that are wrong are
+/// reported, and then are anything.
+pub(super) fn read(top: &Reader<'_>) -> (Device, Option<Network>) {
+    let empty = empty_table();
+    let reader = Reader::new(Section::Device, top.table_under("device").unwrap_or(&empty), top.sink());
+    let network = reader.text("address").and_then(|text| match Network::parse(text) {
+        Ok(network) => Some(network),
+        Err(why) => {
+            let help = "for example `address = \"10.0.0.1/24\"`";
+            reader.refuse("address", format!("`{text}` cannot be the device's address"), why, help);
+            None
+        }
+    });
+    let link_mbps = reader.u32("link_mbps").unwrap_or(0);
+    if link_mbps != 0 && ![10, 100, 1000].contains(&link_mbps) {
+        reader.refuse(
+            "link_mbps",
+            "there is no Ethernet of this speed",
+            "must be 10, 100 or 1000",
+            "write one of them",
+        );
+    }
+    let device = Device {
+        cpu: if reader.choice("cpu") == Some("full") { Cpu::Full } else { Cpu::Imac },
+        cpu_mhz: reader.u32("cpu_mhz").unwrap_or(0),
+        link_mbps,
+        rx_buffers: reader.u32("rx_buffers").unwrap_or(0),
+        net_priority: reader.u32("net_priority").unwrap_or(0),
+        address: network.map_or(std::net::Ipv4Addr::UNSPECIFIED, |network| network.device),
+        prefix: network.map_or(0, |network| network.prefix),
+        tick_us: 0,
+        trace: reader.flag("trace").unwrap_or(true),
+        link_order: reader.u32("link_order").unwrap_or(0),
+    };
+    reader.finish(None);
+    (device, network)
+}
+
+/// `[nic]` and `[limit]`: checked, so that a file for later variants does not break with them; `stock` has no use for
+/// them.
+pub(super) fn read_later_sections(top: &Reader<'_>) {
+    if let Some(table) = top.table_under("nic") {
+        let reader = Reader::new(Section::Nic, table, top.sink());
+        reader.whole("queues");
+        reader.whole("queue_bytes");
+        reader.finish(None);
+    }
+    if let Some(table) = top.table_under("limit") {
+        let reader = Reader::new(Section::Limit, table, top.sink());
+        reader.whole("capacity");
+        reader.whole("period_us");
+        reader.finish(None);
+    }
+}
+
+/// A table that is not in the file.
+pub(super) fn empty_table() -> Table {
+    Table { place: Place::new(0, 0..0), entries: Vec::new() }
+}

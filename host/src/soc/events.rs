@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the observer of the simulated device sees, typed: `enum weir_event_kind` of soc/harness/device.h and
+//! `enum trace_kind` of device/firmware/include/trace.h.
+
+use super::ffi::Event;
+
+/// One event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Observed {
+    /// An interrupt was taken; `nic`: with the NIC's line high.
+    EnterIsr {
+        /// The NIC's line.
+        nic: bool,
+    },
+    /// The running task called the kernel.
+    EnterTrap,
+    /// The task with this handle runs from now on.
+    EnterTask(u32),
+    /// The frame that just ended is in the NIC.
+    RxAccept,
+    /// The frame that just ended was dropped: no room in the NIC.
+    RxOverrun,
+    /// The frame that just ended was dropped as damaged.
+    RxBad,
+    /// The oldest accepted frame is in RAM at this address.
+    RxDone(u32),
+    /// The oldest accepted frame was dropped: no descriptor.
+    RxNoDescriptor,
+    /// The oldest accepted frame was dropped: too long, or a bus error.
+    RxError,
+    /// A watched instruction was executed.
+    Watch(u32),
+    /// The firmware is set up.
+    Ready,
+    /// The firmware gave up.
+    Failed,
+    /// A job of this task began.
+    JobStart(usize),
+    /// A job of this task completed.
+    JobEnd(usize),
+    /// The driver took this buffer from the ring.
+    Driver(usize),
+    /// The IP stack began with it.
+    Stack(usize),
+    /// The IP stack returned.
+    StackDone(usize),
+    /// It is free.
+    Freed(usize),
+    /// It is in the ring.
+    Given(usize),
+}
+
+const TRACE: u32 = 64;
+
+impl Observed {
+    /// Decodes an event; `None`: a write to the trace port that is not ours, e.g. by a user's own code.
+    pub fn decode(event: Event) -> Option<Observed> {
+        let index = event.value as usize;
+        Some(match event.kind {
+            0 => Observed::EnterIsr { nic: event.value != 0 },
+            1 => Observed::EnterTrap,
+            2 => Observed::EnterTask(event.value),
+            3 => Observed::RxAccept,
+            4 => Observed::RxOverrun,
+            5 => Observed::RxBad,
+            6 => Observed::RxDone(event.value),
+            7 => Observed::RxNoDescriptor,
+            8 => Observed::RxError,
+            9 => Observed::Watch(event.value),
+            kind => match kind.checked_sub(TRACE)? {
+                0 => Observed::Ready,
+                1 => Observed::Failed,
+                2 => Observed::JobStart(index),
+                3 => Observed::JobEnd(index),
+                4 => Observed::Driver(index),
+                5 => Observed::Stack(index),
+                6 => Observed::StackDone(index),
+                7 => Observed::Freed(index),
+                8 => Observed::Given(index),
+                _ => return None,
+            },
+        })
+    }
+}

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One run of one scenario on the simulated device.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use libloading::Library;
+
+use super::events::Observed;
+use super::ffi::{Config, Device, Stop};
+use super::image::Image;
+use super::scenario_block::{self, TASKS_MAX, THREADS_MAX};
+use crate::observe::{Measured, Observer, Thread};
+use crate::results::Run;
+use crate::scenario::Scenario;
+use crate::timeline::{Lane, LaneKind, Timeline};
+use crate::traffic::{FlowId, PeerStats, TrafficError, Wire};
+
+/// Start-up takes about 10 ms; this long without being ready is a hang.
+const BOOT_MS_MAX: u64 = 500;
+/// Interrupts off for longer is a hang: a hundred ticks' worth of nothing.
+const INTERRUPTS_OFF_MS_MAX: u64 = 100;
+/// Peers answer a frame of the device after 10 us at the earliest, so that frames may be put on the wire this far
+/// ahead of what has been simulated.
+const LOOKAHEAD_US: u64 = 10;
+/// Between two looks at whether a job still makes progress.
+const PATROL_MS: u64 = 5;
+/// A job that has had the CPU for this many of its deadlines, and for at least `JOB_MS_MIN`, will not end.
+const JOB_DEADLINES_MAX: u64 = 20;
+const JOB_MS_MIN: u64 = 100;
+
+/// Why a run failed.
+#[derive(Debug)]
+pub enum RunError {
+    /// The device's library or firmware is not what it should be.
+    Broken(String),
+    /// The software on the device failed: fault, hang, stack overrun. The text names task and address.
+    Device(String),
+    /// The traffic could not be made.
+    Traffic(TrafficError),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunError::Broken(text) | RunError::Device(text) => f.write_str(text),
+            RunError::Traffic(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+/// What a run gave.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Figures.
+    pub run: Run,
+    /// Everything, if it was asked for.
+    pub timeline: Option<Timeline>,
+    /// What live peers experienced.
+    pub peers: Vec<PeerStats>,
+    /// Hash over (cycle, program counter) of all retired instructions.
+    pub hash: u64,
+    /// Cycles of the whole run.
+    pub cycles: u64,
+    /// Cycles simulated one by one; the others were skipped as idle.
+    pub simulated_cycles: u64,
+}
+
+/// Runs scenarios on a device's library.
+#[derive(Debug, Clone)]
+pub struct Runner {
+    /// The simulated device.
+    pub library: Arc<Library>,
+    /// Its firmware.
+    pub image: Image,
+    /// Skip idle time and what else cannot make a difference; off only to show that it does not.
+    pub shortcuts: bool,
+    /// Keep everything for a timeline.
+    pub record: bool,
+}
+
+struct Session<'a> {
+    scenario: &'a Scenario,
+    image: &'a Image,
+    device: Device,
+    cycles_per_ms: u64,
+}
+
+impl Runner {
+    /// Runs `scenario`; `progress` is told the simulated milliseconds.
+    ///
+    /// # Errors
+    /// See [`RunError`].
+    pub fn run(&self, scenario: &Scenario, progress: &mut dyn FnMut(u64)) -> Result<Outcome, RunError> {
+        let mut session = self.boot(scenario)?;
+        let cycles_per_ms = session.cycles_per_ms;
+        let tick_cycles = u64::from(scenario.device.tick_us) * u64::from(scenario.device.cpu_mhz);
+        let epoch = session.device.next_tick() + tick_cycles;
+        let start = epoch + u64::from(scenario.warmup_ms) * cycles_per_ms;
+        let window = start..start + u64::from(scenario.duration_ms) * cycles_per_ms;
+        let measured = Measured {
+            epoch,
+            window: window.clone(),
+            buffers_base: self.image.symbol("rx_data").map_err(RunError::Broken)?,
+            buffer_bytes: 1536,
+            record: self.record,
+        };
+        let threads = session.threads()?;
+        let observer = Observer::new(scenario, &threads, measured, session.device.cycle());
+        let wire = Wire::new(scenario, scenario_block::device_mac(scenario)).map_err(RunError::Traffic)?;
+        let mut live = Live { session: &mut session, observer, wire, epoch, loops_before: [0; TASKS_MAX] };
+        live.run_until(window.start, progress)?;
+        live.session.device.off_max();
+        live.loops_before = live.session.loops()?;
+        live.run_until(window.end, progress)?;
+        live.finish(&window)
+    }
+
+    fn config(&self, scenario: &Scenario) -> Result<Config, String> {
+        let device = &scenario.device;
+        let mhz = u64::from(device.cpu_mhz);
+        Ok(Config {
+            byte_cycles_numerator: 8 * mhz,
+            byte_cycles_denominator: u64::from(device.link_mbps),
+            hang_cycles: INTERRUPTS_OFF_MS_MAX * 1000 * mhz,
+            current_tcb: self.image.symbol("pxCurrentTCB")?,
+            trap_handler: self.image.symbol("freertos_risc_v_trap_handler")?,
+            watch: [self.image.symbol("recv_udp")?, self.image.symbol("recv_tcp")?],
+            shortcuts: u32::from(self.shortcuts),
+        })
+    }
+
+    fn boot<'a>(&'a self, scenario: &'a Scenario) -> Result<Session<'a>, RunError> {
+        let config = self.config(scenario).map_err(RunError::Broken)?;
+        let mut device = Device::new(&self.library, &config).map_err(RunError::Broken)?;
+        for (address, bytes) in &self.image.segments {
+            device.write(*address, bytes);
+        }
+        let block = self.image.symbol("weir_scenario").map_err(RunError::Broken)?;
+        device.write(block, &scenario_block::encode(scenario));
+        let cycles_per_ms = u64::from(scenario.device.cpu_mhz) * 1000;
+        let mut session = Session { scenario, image: &self.image, device, cycles_per_ms };
+        while session.device.cycle() < BOOT_MS_MAX * cycles_per_ms {
+            // In small steps: what the peers do is only decided when the device is ready.
+            let until = session.device.cycle() + cycles_per_ms / 10;
+            let stop = session.device.run(until);
+            session.check(stop, "start-up")?;
+            for event in session.device.events() {
+                match Observed::decode(event) {
+                    Some(Observed::Ready) => return Ok(session),
+                    Some(Observed::Failed) => return Err(session.failure("start-up")),
+                    _ => {}
+                }
+            }
+        }
+        let place = session.image.describe(session.device.pc());
+        Err(RunError::Device(format!("the firmware is not ready after {BOOT_MS_MAX} ms; it is at {place}")))
+    }
+}
+
+impl Session<'_> {
+    fn symbol(&self, name: &str) -> Result<u32, RunError> {
+        self.image.symbol(name).map_err(RunError::Broken)
+    }
+
+    fn at_ms(&self) -> f64 {
+        self.device.cycle() as f64 / self.cycles_per_ms as f64
+    }
+
+    fn loops(&mut self) -> Result<[u64; TASKS_MAX], RunError> {
+        let status = self.symbol("weir_status")?;
+        let mut loops = [0; TASKS_MAX];
+        for (i, count) in (0u32..).zip(loops.iter_mut()) {
+            *count = u64::from(self.device.read_word(status + 4 * i));
+        }
+        Ok(loops)
+    }
+
+    /// Driver, `tcpip_thread`, the scenario's tasks, idle; guards their stacks.
+    fn threads(&mut self) -> Result<Vec<Thread>, RunError> {
+        let table = self.symbol("weir_status")? + 4 * TASKS_MAX as u32;
+        let mut handles = Vec::new();
+        for slot in 0..THREADS_MAX as u32 {
+            let handle = self.device.read_word(table + 8 * slot);
+            let stack = self.device.read_word(table + 8 * slot + 4);
+            self.device.set_stack(slot, handle, stack);
+            handles.push(handle);
+        }
+        let net = self.scenario.device.net_priority;
+        let thread = |slot: usize, name: &str, kind, priority| Thread {
+            handle: handles[slot],
+            lane: Lane { name: name.to_string(), kind, priority },
+        };
+        let mut threads = vec![
+            thread(TASKS_MAX, "driver", LaneKind::Net, net),
+            thread(TASKS_MAX + 1, "tcpip_thread", LaneKind::Net, net),
+        ];
+        for (slot, task) in self.scenario.tasks.iter().enumerate() {
+            threads.push(thread(slot, &task.name, LaneKind::Task, task.priority));
+        }
+        threads.push(thread(TASKS_MAX + 2, "idle", LaneKind::Idle, 0));
+        Ok(threads)
+    }
+
+    fn check(&mut self, stop: Stop, running: &str) -> Result<(), RunError> {
+        let place = |session: &Session<'_>| session.image.describe(session.device.pc());
+        let text = match stop {
+            Stop::Cycle | Stop::Frame | Stop::Events => return Ok(()),
+            Stop::Hang => format!(
+                "the device hangs: `{running}` has had interrupts off for {INTERRUPTS_OFF_MS_MAX} ms, at {}",
+                place(self)
+            ),
+            Stop::Stack => format!(
+                "task `{running}` overran its stack at {}; give it more with `stack_bytes` in its [[task]]",
+                place(self)
+            ),
+            Stop::Bus => format!(
+                "`{running}` accessed address {:#010x}, where there is nothing, at {}",
+                self.device.fault_address(),
+                place(self)
+            ),
+        };
+        Err(RunError::Device(format!("{text} (at {:.3} ms)", self.at_ms())))
+    }
+
+    /// The firmware said that it gives up.
+    fn failure(&mut self, running: &str) -> RunError {
+        let Ok(status) = self.symbol("weir_status") else {
+            return RunError::Broken("the firmware gave up and has no status".to_string());
+        };
+        let base = status + 4 * TASKS_MAX as u32 + 8 * THREADS_MAX as u32 + 4;
+        let [cause, mepc, mtval, failure, detail]: [u32; 5] =
+            std::array::from_fn(|i| self.device.read_word(base + 4 * i as u32));
+        let text = match failure {
+            1 => format!(
+                "`{running}` caused an exception: {} at {}, value {mtval:#010x}",
+                exception_name(cause),
+                self.image.describe(mepc)
+            ),
+            2 => match detail.checked_sub(1).and_then(|task| self.scenario.tasks.get(task as usize)) {
+                Some(task) => format!("no memory on the device for task `{}`: fewer or smaller stacks", task.name),
+                None => "no memory on the device: fewer tasks, smaller stacks or fewer rx_buffers".to_string(),
+            },
+            3 => format!("a socket call failed on the device (errno {detail})"),
+            5 => "the firmware does not understand the scenario block: it is not of this version".to_string(),
+            other => format!("the firmware gave up ({other}, {detail:#x})"),
+        };
+        RunError::Device(format!("{text} (at {:.3} ms)", self.at_ms()))
+    }
+}
+
+fn exception_name(mcause: u32) -> &'static str {
+    match mcause {
+        0 => "misaligned instruction address",
+        1 => "instruction access fault",
+        2 => "illegal instruction",
+        3 => "breakpoint",
+        4 => "misaligned load",
+        5 => "load access fault",
+        6 => "misaligned store",
+        7 => "store access fault",
+        _ => "unknown exception",
+    }
+}
+
+struct Live<'a, 'b> {
+    session: &'a mut Session<'b>,
+    observer: Observer,
+    wire: Wire,
+    epoch: u64,
+    loops_before: [u64; TASKS_MAX],
+}
+
+impl Live<'_, '_> {
+    fn run_until(&mut self, end: u64, progress: &mut dyn FnMut(u64)) -> Result<(), RunError> {
+        let lookahead = LOOKAHEAD_US * u64::from(self.session.scenario.device.cpu_mhz);
+        let patrol = PATROL_MS * self.session.cycles_per_ms;
+        let mut next_patrol = self.session.device.cycle();
+        loop {
+            let now = self.session.device.cycle();
+            if now >= end {
+                return Ok(());
+            }
+            if now >= next_patrol {
+                progress(now.saturating_sub(self.epoch) / self.session.cycles_per_ms);
+                self.patrol(now)?;
+                next_patrol = now + patrol;
+            }
+            let horizon = now + lookahead;
+            self.feed(horizon);
+            let due = self.wire.next_due().map_or(end, |due| due + self.epoch);
+            let until = due.max(horizon).min(now + patrol).min(end);
+            let stop = self.session.device.run(until);
+            self.drain()?;
+            let running = self.observer.running().to_string();
+            self.session.check(stop, &running)?;
+            if stop == Stop::Frame {
+                let (frame, last_bit) = self.session.device.sent();
+                self.wire.receive(last_bit.saturating_sub(self.epoch), &frame);
+            }
+        }
+    }
+
+    /// Puts the frames that start before `horizon` on the wire.
+    fn feed(&mut self, horizon: u64) {
+        let Some(until) = horizon.checked_sub(self.epoch) else { return };
+        while let Some(frame) = self.wire.next_frame(until) {
+            let task = match frame.flow {
+                FlowId::Task(task) => Some(task),
+                FlowId::Background => None,
+            };
+            self.observer.offer(&frame.bytes, frame.end_cycle + self.epoch, task);
+            self.session.device.receive(&frame.bytes, frame.start_cycle + self.epoch);
+        }
+    }
+
+    fn drain(&mut self) -> Result<(), RunError> {
+        for event in self.session.device.events() {
+            let Some(observed) = Observed::decode(event) else { continue };
+            if observed == Observed::Failed {
+                let running = self.observer.running().to_string();
+                return Err(self.session.failure(&running));
+            }
+            self.observer.event(event.cycle, observed);
+        }
+        Ok(())
+    }
+
+    /// A job that has long had all the CPU that it could need, and does not end.
+    fn patrol(&self, now: u64) -> Result<(), RunError> {
+        let Some(stuck) = self.observer.stuck_job(now, JOB_DEADLINES_MAX, JOB_MS_MIN * self.session.cycles_per_ms)
+        else {
+            return Ok(());
+        };
+        let name = &self.session.scenario.tasks[stuck.task].name;
+        let place = self.session.image.describe(self.session.device.pc());
+        Err(RunError::Device(format!(
+            "task `{name}` hangs: one job has had the CPU for {:.1} ms and has not ended; it is at {place} (at {:.3} ms)",
+            stuck.cycles as f64 / self.session.cycles_per_ms as f64,
+            self.session.at_ms()
+        )))
+    }
+
+    fn finish(self, window: &Range<u64>) -> Result<Outcome, RunError> {
+        let off_max = self.session.device.off_max();
+        let after = self.session.loops()?;
+        let loops: Vec<u64> = after.iter().zip(self.loops_before).map(|(after, before)| after - before).collect();
+        let (run, timeline) = self.observer.finish(window.end, self.session.scenario, off_max, &loops);
+        Ok(Outcome {
+            run,
+            timeline,
+            peers: self.wire.peer_stats(),
+            hash: self.session.device.hash(),
+            cycles: self.session.device.cycle(),
+            simulated_cycles: self.session.device.simulated(),
+        })
+    }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `struct scenario` of device/firmware/include/scenario.h: how the firmware learns the scenario.
+
+use crate::scenario::{Protocol, Scenario, Task, TaskKind, Work};
+
+/// Most tasks that the firmware has room for.
+pub const TASKS_MAX: usize = 12;
+/// Threads in `struct scenario_status`: the tasks, driver, `tcpip_thread`, idle.
+pub const THREADS_MAX: usize = TASKS_MAX + 3;
+const NAME_BYTES: usize = 16;
+const MAGIC: u32 = 0x5745_4952;
+
+/// MAC address of the device: locally administered, from its IP address.
+pub fn device_mac(scenario: &Scenario) -> [u8; 6] {
+    let [a, b, c, d] = scenario.device.address.octets();
+    [0x02, 0x57, a, b, c, d]
+}
+
+/// The block's bytes.
+pub fn encode(scenario: &Scenario) -> Vec<u8> {
+    let device = &scenario.device;
+    let mut block = Vec::new();
+    let seed = (scenario.seed ^ (scenario.seed >> 32)) as u32;
+    for word in [
+        MAGIC,
+        u32::from(device.trace),
+        seed,
+        device.cpu_mhz,
+        device.net_priority,
+        device.rx_buffers,
+        u32::from_le_bytes(device.address.octets()),
+        netmask(device.prefix).swap_bytes(),
+    ] {
+        block.extend(word.to_le_bytes());
+    }
+    block.extend(device_mac(scenario));
+    block.extend([0; 2]);
+    block.extend((scenario.tasks.len() as u32).to_le_bytes());
+    let mut sources = 0;
+    for task in &scenario.tasks {
+        encode_task(task, device.cpu_mhz, &mut sources, &mut block);
+    }
+    block
+}
+
+fn netmask(prefix: u8) -> u32 {
+    u32::MAX.checked_shl(32 - u32::from(prefix)).unwrap_or(0)
+}
+
+fn encode_task(task: &Task, cpu_mhz: u32, sources: &mut u32, block: &mut Vec<u8>) {
+    let mut name = [0; NAME_BYTES];
+    let length = task.name.len().min(NAME_BYTES - 1);
+    name[..length].copy_from_slice(&task.name.as_bytes()[..length]);
+    block.extend(name);
+    let (kind, period_us, port, reply_bytes) = match &task.kind {
+        TaskKind::Periodic { period_us, .. } => (0, *period_us, 0, 0),
+        TaskKind::Background => (1, 0, 0, 0),
+        TaskKind::Receiving { listen, reply_bytes, .. } => match listen.protocol {
+            Protocol::Udp => (2, 0, u32::from(listen.port), *reply_bytes),
+            Protocol::Tcp => (3, 0, u32::from(listen.port), 0),
+        },
+    };
+    let (work, a, b) = match &task.work {
+        Work::Synthetic { us } => (0, (us * f64::from(cpu_mhz)).round() as u32, 0),
+        Work::Binomial { n, k } => (1, *n, *k),
+        Work::Source { .. } => {
+            *sources += 1;
+            (2, *sources - 1, 0)
+        }
+    };
+    for word in [kind, task.priority, task.stack_bytes, period_us, port, reply_bytes, work, a, b] {
+        block.extend(u32::to_le_bytes(word));
+    }
+}

@@ -1,0 +1,10 @@
+nic_plain_pkg.sv
+nic_rx_fifo.sv
+nic_rx_dma.sv
+nic_plain_rx.sv
+nic_tx_fifo.sv
+nic_tx_dma.sv
+nic_plain_tx.sv
+nic_wb_master.sv
+nic_plain_regs.sv
+nic_plain.sv

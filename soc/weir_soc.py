@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The simulated device's system on chip, written as Verilog for Verilator.
+
+Memory map (the firmware's side of it is device/firmware/soc.h):
+
+| address     | what                                                                       |
+|-------------|----------------------------------------------------------------------------|
+| 0x4000_0000 | RAM, 1 MiB, cached; DMA does not invalidate the caches                     |
+| 0xc000_0000 | the same RAM, uncached (VexRiscv does not cache addresses with bit 31 set) |
+| 0x9100_0000 | NIC registers                                                              |
+| 0x9200_0000 | trace port                                                                 |
+| 0x9300_0000 | timer: `mtimecmp`, `mtime` and a second compare register                   |
+
+Interrupts: the tick is VexRiscv's machine timer interrupt; external line 0 is the NIC, line 1 the second compare.
+"""
+
+import argparse
+from pathlib import Path
+
+from litex.build.generic_platform import GenericPlatform, Pins, Subsignal
+from litex.soc.integration.soc import SoCRegion
+from litex.soc.integration.soc_core import SoCCore
+from litex.soc.interconnect import wishbone
+from litex.soc.interconnect.csr import CSRStatus
+from migen import (
+    C,
+    Cat,
+    ClockDomain,
+    ClockSignal,
+    If,
+    Instance,
+    Module,
+    Mux,
+    ResetSignal,
+    Signal,
+)
+
+RAM_BASE = 0x4000_0000
+RAM_BYTES = 1 << 20
+NIC_BASE = 0x9100_0000
+TRACE_BASE = 0x9200_0000
+TIMER_BASE = 0x9300_0000
+NIC_LINE = 0
+RELEASE_LINE = 1
+# An access to nowhere is answered after this many cycles; longer than any access waits behind a burst of the NIC.
+BUS_TIMEOUT_CYCLES = 256
+
+# Bits of the `events` pin: pulses of one cycle, all on one pin so that the harness looks once per cycle.
+EVENTS = ["accept", "overrun", "bad", "done", "nodesc", "error", "trace", "bus_error"]
+# (name, width) of the pins to and from the harness, see soc/harness/device.cpp.
+INPUTS = [
+    ("rx_tdata", 32),
+    ("rx_tkeep", 4),
+    ("rx_tvalid", 1),
+    ("rx_tlast", 1),
+    ("rx_tuser", 1),
+    ("tx_tready", 1),
+]
+OUTPUTS = [
+    ("tx_tdata", 32),
+    ("tx_tkeep", 4),
+    ("tx_tvalid", 1),
+    ("tx_tlast", 1),
+    ("nic_irq", 1),
+    ("nic_quiescent", 1),
+    ("events", len(EVENTS)),
+    ("rx_addr", 32),
+    ("trace_kind", 8),
+    ("trace_data", 32),
+    ("timer_compare", 64),
+    ("release_compare", 64),
+    ("bus_busy", 1),
+    ("bus_error_adr", 30),
+]
+
+
+class Timer(Module):
+    """CLINT-like timer: `mtimecmp` at +0, `mtime` at +8, the second compare register at +16; all 64 bits.
+
+    A line is high while `mtime >= compare`. `mtime` counts every cycle from reset and is never written: the harness
+    uses it as the device's clock and advances it when it skips idle time.
+    """
+
+    def __init__(self):
+        self.bus = wishbone.Interface(data_width=32, address_width=32, addressing="word")
+        self.tick = Signal()
+        self.release = Signal()
+        self.mtime = Signal(64, name="weir_mtime")
+        self.compare = Signal(64, reset=(1 << 64) - 1)
+        self.compare2 = Signal(64, reset=(1 << 64) - 1)
+        words = [
+            self.compare[:32],
+            self.compare[32:],
+            self.mtime[:32],
+            self.mtime[32:],
+            self.compare2[:32],
+            self.compare2[32:],
+        ]
+        select = self.bus.adr[:3]
+        access = self.bus.cyc & self.bus.stb & ~self.bus.ack
+        self.sync += [
+            self.mtime.eq(self.mtime + 1),
+            self.tick.eq(self.mtime >= self.compare),
+            self.release.eq(self.mtime >= self.compare2),
+            self.bus.ack.eq(access),
+        ]
+        for index, word in enumerate(words):
+            self.sync += If(access & (select == index), self.bus.dat_r.eq(word))
+            if word is not words[2] and word is not words[3]:
+                self.sync += If(access & self.bus.we & (select == index), word.eq(self.bus.dat_w))
+
+
+class TracePort(Module):
+    """A write of `data` to `base + 4 * kind` is an event on the harness pins; nothing waits for it."""
+
+    def __init__(self):
+        self.bus = wishbone.Interface(data_width=32, address_width=32, addressing="word")
+        self.valid = Signal()
+        self.kind = Signal(8)
+        self.data = Signal(32)
+        self.comb += [
+            self.bus.ack.eq(self.bus.cyc & self.bus.stb),
+            self.valid.eq(self.bus.cyc & self.bus.stb & self.bus.we),
+            self.kind.eq(self.bus.adr[:8]),
+            self.data.eq(self.bus.dat_w),
+        ]
+
+
+class WeirSoC(SoCCore):
+    """VexRiscv, RAM, timer, trace port and the plain NIC on one Wishbone bus."""
+
+    def __init__(self, platform, cpu_variant):
+        super().__init__(
+            platform,
+            clk_freq=100_000_000,  # written into nothing but CSR constants, of which there are none
+            cpu_type="vexriscv",
+            cpu_variant=cpu_variant,
+            cpu_reset_address=RAM_BASE,
+            integrated_rom_size=0,
+            integrated_sram_size=0,
+            integrated_main_ram_size=RAM_BYTES,
+            bus_bursting=True,
+            bus_timeout=BUS_TIMEOUT_CYCLES,
+            ident="",
+            with_uart=False,
+            with_timer=False,
+            with_ctrl=False,
+        )
+        pins = platform.request("weir")
+        self.cd_sys = ClockDomain()
+        clock = platform.request("clock")
+        # The NIC's clock is the system's, on a pin of its own: while the NIC says that it is quiescent, an edge changes
+        # nothing in it, and the harness spares itself the evaluation.
+        self.cd_nic = ClockDomain()
+        self.comb += [
+            self.cd_sys.clk.eq(clock.clk),
+            self.cd_sys.rst.eq(clock.rst),
+            self.cd_nic.clk.eq(clock.nic),
+            self.cd_nic.rst.eq(clock.rst),
+        ]
+        # LiteX builds its CSR bridge in any case and fails without a register behind it.
+        self.identity = CSRStatus(32, reset=0x57454952)
+        self._events = {name: Signal(name=f"event_{name}") for name in EVENTS}
+        self.comb += pins.events.eq(Cat(*self._events.values()))
+        self._add_uncached_window()
+        self._add_timer(pins)
+        self._add_trace(pins)
+        self._add_nic(pins)
+        self.irq.add("nic", n=NIC_LINE)
+        self.irq.add("release", n=RELEASE_LINE)
+        self._pins = pins
+
+    def _add_uncached_window(self):
+        address = Signal(30)
+        self.cpu.cpu_params["o_dBusWishbone_ADR"] = address
+        self.comb += self.cpu.dbus.adr.eq(
+            Mux(address[26:30] == 0xC, Cat(address[:26], C(RAM_BASE >> 28, 4)), address)
+        )
+
+    def _add_timer(self, pins):
+        self.submodules.timer = timer = Timer()
+        self.bus.add_slave("timer", timer.bus, SoCRegion(TIMER_BASE, 0x100, cached=False))
+        self.cpu.cpu_params["i_timerInterrupt"] = timer.tick
+        self.comb += [
+            self.cpu.interrupt[RELEASE_LINE].eq(timer.release),
+            pins.timer_compare.eq(timer.compare),
+            pins.release_compare.eq(timer.compare2),
+        ]
+
+    def _add_trace(self, pins):
+        self.submodules.trace = trace = TracePort()
+        self.bus.add_slave("trace", trace.bus, SoCRegion(TRACE_BASE, 0x400, cached=False))
+        self.comb += [
+            self._events["trace"].eq(trace.valid),
+            pins.trace_kind.eq(trace.kind),
+            pins.trace_data.eq(trace.data),
+        ]
+
+    def _add_nic(self, pins):
+        registers = wishbone.Interface(data_width=32, address_width=32, addressing="word")
+        dma = wishbone.Interface(data_width=32, address_width=32, addressing="word")
+        ports = {
+            "i_clk_i": ClockSignal("nic"),
+            "i_rst_ni": ~ResetSignal("nic"),
+            "i_wbs_adr_i": registers.adr[:10],
+            "i_wbs_dat_i": registers.dat_w,
+            "o_wbs_dat_o": registers.dat_r,
+            "i_wbs_sel_i": registers.sel,
+            "i_wbs_cyc_i": registers.cyc,
+            "i_wbs_stb_i": registers.stb,
+            "i_wbs_we_i": registers.we,
+            "o_wbs_ack_o": registers.ack,
+            "o_wbs_err_o": registers.err,
+            "o_wbm_adr_o": dma.adr,
+            "o_wbm_dat_o": dma.dat_w,
+            "i_wbm_dat_i": dma.dat_r,
+            "o_wbm_sel_o": dma.sel,
+            "o_wbm_cyc_o": dma.cyc,
+            "o_wbm_stb_o": dma.stb,
+            "o_wbm_we_o": dma.we,
+            "o_wbm_cti_o": dma.cti,
+            "o_wbm_bte_o": dma.bte,
+            "i_wbm_ack_i": dma.ack,
+            "i_wbm_err_i": dma.err,
+            "o_irq_o": pins.nic_irq,
+            "o_quiescent_o": pins.nic_quiescent,
+        }
+        for event in ("accept", "overrun", "bad", "done", "nodesc", "error"):
+            ports[f"o_ev_rx_{event}_o"] = self._events[event]
+        ports["o_ev_rx_addr_o"] = pins.rx_addr
+        for name in ("tdata", "tkeep", "tvalid", "tlast", "tuser"):
+            ports[f"i_rx_axis_{name}_i"] = getattr(pins, f"rx_{name}")
+        for name in ("tdata", "tkeep", "tvalid", "tlast"):
+            ports[f"o_tx_axis_{name}_o"] = getattr(pins, f"tx_{name}")
+        ports["i_tx_axis_tready_i"] = pins.tx_tready
+        self.specials += Instance("nic_plain", **ports)
+        self.bus.add_slave("nic", registers, SoCRegion(NIC_BASE, 0x1000, cached=False))
+        self.bus.add_master("nic", master=dma)
+        self.comb += self.cpu.interrupt[NIC_LINE].eq(pins.nic_irq)
+
+    def do_finalize(self):
+        """Watches the shared bus once LiteX has built it."""
+        super().do_finalize()
+        # LiteX's timeout sits on the shared side of the interconnect; its `wait` input is the shared cycle.
+        timeout = self.bus._interconnect.timeout
+        self.comb += self._events["bus_error"].eq(timeout.error)
+        masters = list(self.bus.masters.values())
+        busy, address = C(0), C(0, 30)
+        for master in masters:
+            busy = busy | master.cyc
+            address = Mux(master.cyc & master.stb, master.adr, address)
+        self.comb += [self._pins.bus_busy.eq(busy), self._pins.bus_error_adr.eq(address)]
+
+
+def pads():
+    """Top-level pins as LiteX wants them; the harness sees `weir_NAME`."""
+    signals = [Subsignal(name, Pins(width)) for name, width in INPUTS + OUTPUTS]
+    return [
+        ("clock", 0, *(Subsignal(name, Pins(1)) for name in ("clk", "nic", "rst"))),
+        ("weir", 0, *signals),
+    ]
+
+
+def main():
+    """Writes `OUT/device.v` and `OUT/sources`, the list of Verilog files beside it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cpu", choices=("imac", "full"), default="imac")
+    parser.add_argument("--out", type=Path, required=True)
+    arguments = parser.parse_args()
+    platform = GenericPlatform("", pads(), name="device")
+    soc = WeirSoC(platform, arguments.cpu)
+    soc.finalize()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    platform.get_verilog(soc, name="device").write(str(arguments.out / "device.v"))
+    sources = "".join(f"{source[0]}\n" for source in platform.sources)
+    (arguments.out / "sources").write_text(sources)
+
+
+if __name__ == "__main__":
+    main()
