@@ -136,7 +136,10 @@ impl Workshop {
         let mut make = self.make(scenario, &base)?;
         let image = match self.user_objects(scenario, &base)? {
             Some((objects, folder)) => {
-                make.arg(format!("JOBS_O={}", objects.iter().map(|o| o.display().to_string()).collect::<Vec<_>>().join(" ")));
+                make.arg(format!(
+                    "JOBS_O={}",
+                    objects.iter().map(|o| o.display().to_string()).collect::<Vec<_>>().join(" ")
+                ));
                 folder.join(format!("firmware-{}.elf", device.link_order))
             }
             None => base.join(format!("firmware-{}.elf", device.link_order)),

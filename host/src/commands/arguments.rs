@@ -22,8 +22,12 @@ const BROKEN_CLAIM: u8 = 3;
 
 /// Shows what a network does to the deadlines of a small real-time device
 #[derive(Debug, Parser)]
-#[command(version, about, after_help = "Exit status: 0 done (missed deadlines are a result, not an error), 1 a run \
-failed, 2 the input is refused, 3 a --require does not hold.")]
+#[command(
+    version,
+    about,
+    after_help = "Exit status: 0 done (missed deadlines are a result, not an error), 1 a run \
+failed, 2 the input is refused, 3 a --require does not hold."
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

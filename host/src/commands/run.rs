@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -129,8 +129,7 @@ fn run_ms(scenario: &Scenario) -> u64 {
 fn execute(planned: &[Planned], jobs: usize) -> Result<Vec<Finished>, Failure> {
     let bar = bar(planned);
     let next = AtomicUsize::new(0);
-    let finished: Mutex<Vec<Option<Result<Finished, Failure>>>> =
-        Mutex::new(planned.iter().map(|_| None).collect());
+    let finished: Mutex<Vec<Option<Result<Finished, Failure>>>> = Mutex::new(planned.iter().map(|_| None).collect());
     thread::scope(|scope| {
         for _ in 0..jobs.min(planned.len()) {
             scope.spawn(|| {

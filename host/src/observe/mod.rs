@@ -11,5 +11,5 @@ mod packets;
 mod quantiles;
 
 pub use cpu::{Lanes, Thread};
-pub use observer::{Measured, Observer};
+pub use observer::{Ending, FirmwareBuffers, Measured, Observer, StuckJob};
 pub use quantiles::{cycle_quantiles, quantiles_us};

@@ -34,6 +34,26 @@ pub struct Measured {
     pub record: bool,
 }
 
+/// Receive buffers as the firmware's own books have them.
+#[derive(Debug, Clone, Copy)]
+pub struct FirmwareBuffers {
+    /// On the free list.
+    pub free: u32,
+    /// Handed to the NIC and not taken back.
+    pub with_nic: u32,
+}
+
+/// What is only known when a run is over.
+#[derive(Debug, Clone)]
+pub struct Ending {
+    /// Longest time with interrupts off.
+    pub off_cycles_max: u64,
+    /// Of each task.
+    pub loops: Vec<u64>,
+    /// The pool.
+    pub buffers: Buffers,
+}
+
 /// A job that does not end.
 #[derive(Debug, Clone, Copy)]
 pub struct StuckJob {
@@ -207,13 +227,14 @@ impl Observer {
         }
     }
 
-    /// The job that has the CPU, if it has had it for more than `deadlines` of its deadlines and `cycles_min`.
-    pub fn stuck_job(&self, now: u64, deadlines: u64, cycles_min: u64) -> Option<StuckJob> {
+    /// The job that has the CPU, if it has itself executed for more than `deadlines` of its deadlines (without one:
+    /// `cycles_max`).
+    pub fn stuck_job(&self, now: u64, deadlines: u64, cycles_max: u64) -> Option<StuckJob> {
         let lane = self.lanes.current();
         let task = lane.checked_sub(FIRST_TASK)?;
         let jobs = self.jobs.get(task)?;
         let cycles = self.lanes.cycles_until(lane, now) - jobs.cycles_at_start();
-        let patience = jobs.deadline_cycles().unwrap_or(0).saturating_mul(deadlines).max(cycles_min);
+        let patience = jobs.deadline_cycles().map_or(cycles_max, |deadline| deadline.saturating_mul(deadlines));
         (jobs.under_way().is_some() && cycles > patience).then_some(StuckJob { task, cycles })
     }
 
@@ -222,14 +243,21 @@ impl Observer {
         &self.lanes.lanes[self.lanes.current()].name
     }
 
-    /// Ends the run at `now` and makes the result; `loops` of each task, `free` receive buffers as the firmware counts.
-    pub fn finish(
-        mut self,
-        now: u64,
-        scenario: &Scenario,
-        off_cycles_max: u64,
-        loops: &[u64],
-    ) -> (Run, Option<Timeline>) {
+    /// Buffers of the pool that are in none of the places where one may be, given how many the firmware counts on its
+    /// free list and with the NIC. Negative while one is on its way between two places.
+    pub fn buffers_missing(&self, scenario: &Scenario, firmware: FirmwareBuffers) -> i64 {
+        let ring_empty = i64::from(firmware.with_nic) - self.packets.waiting_in_ring() as i64;
+        let held = self.packets.buffers_in_use() as i64 - self.packets.leaked() as i64;
+        i64::from(scenario.device.rx_buffers) - i64::from(firmware.free) - ring_empty - held
+    }
+
+    /// Frames that ended before `cycle` without a word from the NIC.
+    pub fn unaccounted_frames(&self, cycle: u64) -> usize {
+        self.packets.unaccounted(cycle)
+    }
+
+    /// Ends the run at `now` and makes the result.
+    pub fn finish(mut self, now: u64, scenario: &Scenario, ending: &Ending) -> (Run, Option<Timeline>) {
         let ended = self.lanes.finish(now);
         self.preempted(now, ended);
         for jobs in &mut self.jobs {
@@ -238,11 +266,11 @@ impl Observer {
         let run = Run {
             variant: "stock".to_string(),
             loads: BTreeMap::new(),
-            tasks: scenario.tasks.iter().enumerate().map(|(i, task)| self.task(i, task, loops[i])).collect(),
+            tasks: scenario.tasks.iter().enumerate().map(|(i, task)| self.task(i, task, ending.loops[i])).collect(),
             flows: self.flows(scenario),
-            interrupts: self.lanes.interrupts(off_cycles_max),
+            interrupts: self.lanes.interrupts(ending.off_cycles_max),
             cpu: self.lanes.shares(),
-            buffers: self.buffers(scenario),
+            buffers: ending.buffers.clone(),
             paths: self.paths(),
         };
         let timeline = self.measured.record.then(|| self.timeline(scenario, now));
@@ -311,11 +339,6 @@ impl Observer {
         let latencies = task.map_or_else(Vec::new, |task| self.jobs[task].latencies(&self.measured.window));
         let latency_us = quantiles_us(&latencies, self.cpu_hz);
         FlowResult { name: name.to_string(), r#match, offered, delivered, dropped, in_flight, latency_us }
-    }
-
-    fn buffers(&self, scenario: &Scenario) -> Buffers {
-        let pool = u64::from(scenario.device.rx_buffers);
-        Buffers { pool, free_at_end: pool - self.packets.buffers_in_use(), leaked: self.packets.leaked() }
     }
 
     fn paths(&self) -> Vec<PathResult> {

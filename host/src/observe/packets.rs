@@ -38,6 +38,7 @@ pub struct Frame {
     /// How it ended.
     pub fate: Option<Fate>,
     purpose: Purpose,
+    in_driver: bool,
     in_socket: bool,
     stack_done: bool,
 }
@@ -116,6 +117,7 @@ impl Packets {
             steps: Vec::new(),
             fate: None,
             purpose: purpose(bytes, device, tcp_ports).unwrap_or(Purpose::Other),
+            in_driver: false,
             in_socket: false,
             stack_done: false,
         });
@@ -170,6 +172,7 @@ impl Packets {
             self.in_stack = id;
         }
         if let Some(id) = id {
+            self.frames[id].in_driver = true;
             self.step(id, now, stage);
         }
     }
@@ -216,6 +219,16 @@ impl Packets {
             frame.stack_done && !frame.in_socket && frame.purpose == Purpose::Stack
         };
         self.buffers.iter().flatten().filter(|id| lost(id)).count() as u64
+    }
+
+    /// Buffers that hold a frame which the driver has not taken yet: still in the ring.
+    pub fn waiting_in_ring(&self) -> u64 {
+        self.buffers.iter().flatten().filter(|id| !self.frames[**id].in_driver).count() as u64
+    }
+
+    /// Frames that ended before `cycle` and of which the NIC has said nothing; always 0, or events are missing.
+    pub fn unaccounted(&self, cycle: u64) -> usize {
+        self.on_wire.iter().filter(|id| self.frames[**id].arrival < cycle).count()
     }
 
     /// Buffers that hold a frame.

@@ -8,7 +8,10 @@ use super::reader::Reader;
 use super::report::Place;
 use super::tree::Table;
 
-/// The device. The tick is chosen later, from the tasks. No network if the address is wrong. Values that are wrong are
+/// Ticks that are whole milliseconds, which lwIP's port needs, and whole fractions of a second, which FreeRTOS needs.
+const TICKS_US: [u32; 4] = [1000, 2000, 5000, 10_000];
+
+/// The device. No network if the address is wrong. Values that are wrong are
 /// reported, and then are anything.
 pub(super) fn read(top: &Reader<'_>) -> (Device, Option<Network>) {
     let empty = empty_table();
@@ -30,6 +33,11 @@ pub(super) fn read(top: &Reader<'_>) -> (Device, Option<Network>) {
             "write one of them",
         );
     }
+    let tick_us = reader.u32("tick_us").unwrap_or(TICKS_US[0]);
+    if !TICKS_US.contains(&tick_us) {
+        let label = "must be 1000, 2000, 5000 or 10000";
+        reader.refuse("tick_us", "the device has no tick of this length", label, "periods need not be multiples of it");
+    }
     let device = Device {
         cpu: if reader.choice("cpu") == Some("full") { Cpu::Full } else { Cpu::Imac },
         cpu_mhz: reader.u32("cpu_mhz").unwrap_or(0),
@@ -38,7 +46,7 @@ pub(super) fn read(top: &Reader<'_>) -> (Device, Option<Network>) {
         net_priority: reader.u32("net_priority").unwrap_or(0),
         address: network.map_or(std::net::Ipv4Addr::UNSPECIFIED, |network| network.device),
         prefix: network.map_or(0, |network| network.prefix),
-        tick_us: 0,
+        tick_us,
         trace: reader.flag("trace").unwrap_or(true),
         link_order: reader.u32("link_order").unwrap_or(0),
     };

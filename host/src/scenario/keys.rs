@@ -176,7 +176,7 @@ pub const KEYS: &[Key] = &[
     swept(Device, "rx_buffers", Whole(20, 256), Value("64"), "Packet buffers in the closed pool. The descriptor ring holds 16 of them."),
     swept(Device, "net_priority", Whole(1, 15), Value("7"), "Priority of the stock network tasks (driver and `tcpip_thread`)."),
     key(Device, "address", Text("IPv4 address with prefix length, 8 to 30"), Value("10.0.0.1/24"), "Address and network of the device."),
-    swept(Device, "tick_us", Whole(50, 10_000), Words("1000; finer if a period asks for it ([tick](#tick))"), "RTOS tick. Divides every period."),
+    swept(Device, "tick_us", Whole(1000, 10_000), Value("1000"), "RTOS tick: 1000, 2000, 5000 or 10000 ([tick](#tick))."),
     key(Device, "trace", Flag, Value("true"), "Events at the trace port (the active method). Without them only passive figures remain."),
     swept(Device, "link_order", Whole(0, 65_535), Value("0"), "Order in which the firmware is linked; 0 is the build's own."),
 

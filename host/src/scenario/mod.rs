@@ -29,7 +29,6 @@ mod suggest;
 mod sweep;
 mod target;
 mod task;
-mod tick;
 mod top;
 mod traffic;
 mod tree;

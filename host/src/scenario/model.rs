@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// One run's worth of a scenario file: the file with one value chosen for every swept key.
 #[derive(Debug, Clone)]
 pub struct Case {
-    /// Swept keys and the value they have here: traffic name, or `device.KEY`.
+    /// Swept keys and the value they have here: traffic name, TRAFFIC.payload_bytes, TASK.KEY or device.KEY.
     pub loads: BTreeMap<String, f64>,
     /// The scenario with these values.
     pub scenario: Scenario,
@@ -108,7 +108,7 @@ pub struct Task {
 pub enum TaskKind {
     /// Released by the clock.
     Periodic {
-        /// Distance of two releases, a multiple of the tick.
+        /// Distance of two releases. Multiples of the tick are released by it, others by a hardware timer.
         period_us: u32,
         /// Relative to the release.
         deadline_us: u32,

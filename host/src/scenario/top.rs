@@ -9,7 +9,7 @@ use super::reader::Reader;
 use super::report::{Problem, Sink};
 use super::suggest;
 use super::tree::{Table, Value};
-use super::{device, link, task, tick, traffic, warnings};
+use super::{device, link, task, traffic, warnings};
 
 /// The variants of later versions.
 const VARIANTS_LATER: &[&str] =
@@ -23,9 +23,8 @@ pub(super) fn read(root: &Table, folder: &Path, sink: &Sink) -> Option<Scenario>
     let duration_ms = reader.u32("duration_ms");
     let warmup_ms = reader.u32("warmup_ms");
     let variants = variants(&reader);
-    let (mut device, network) = device::read(&reader);
+    let (device, network) = device::read(&reader);
     let tasks = task::read_all(&reader, network, folder);
-    device.tick_us = tick::choose(&reader, &tasks.read);
     let end_ms = f64::from(duration_ms.unwrap_or(u32::MAX)) + f64::from(warmup_ms.unwrap_or(0));
     let context = traffic::Context { network, tasks: &tasks, folder, end_ms };
     let traffic = traffic::read_all(&reader, &context);

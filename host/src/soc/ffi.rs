@@ -110,16 +110,12 @@ pub struct Device {
 /// When the file is not there or not loadable.
 pub fn open(path: &Path) -> Result<Arc<Library>, String> {
     // SAFETY: the library is the one that our own build made; its constructors do nothing but initialise Verilator.
-    unsafe { Library::new(path) }
-        .map(Arc::new)
-        .map_err(|error| format!("{}: {error}", path.display()))
+    unsafe { Library::new(path) }.map(Arc::new).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn symbol<T: Copy>(library: &Library, name: &str) -> Result<T, String> {
     // SAFETY: the types above are those of soc/harness/device.h.
-    unsafe { library.get::<T>(name.as_bytes()) }
-        .map(|symbol| *symbol)
-        .map_err(|error| format!("{name}: {error}"))
+    unsafe { library.get::<T>(name.as_bytes()) }.map(|symbol| *symbol).map_err(|error| format!("{name}: {error}"))
 }
 
 impl Device {
@@ -216,7 +212,8 @@ impl Device {
         // SAFETY: as above.
         unsafe {
             let count = (self.functions.sent)(self.raw, &raw mut bytes, &raw mut end);
-            let frame = if count == 0 { Vec::new() } else { std::slice::from_raw_parts(bytes, count as usize).to_vec() };
+            let frame =
+                if count == 0 { Vec::new() } else { std::slice::from_raw_parts(bytes, count as usize).to_vec() };
             (frame, end)
         }
     }

