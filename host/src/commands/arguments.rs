@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 
 use super::requirement::Requirement;
-use super::{check, list, run};
+use super::{check, input, list, run};
 use crate::scenario::Overrides;
 use crate::workshop::Workshop;
 
@@ -96,7 +96,9 @@ pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match &arguments.command {
         Command::Run(options) => run::run(options),
-        Command::Check { file, overrides } => print(check::run(file, overrides).map_err(|e| e.to_string())),
+        Command::Check { file, overrides } => {
+            input::read(file, overrides).and_then(|checked| print(Ok(check::describe(&checked))))
+        }
         Command::List { folder } => print(list_scenarios(folder.clone())),
     };
     ExitCode::from(match result {

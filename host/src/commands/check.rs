@@ -3,17 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::Path;
 
 use crate::scenario::{
-    self, CaptureTcp, Checked, InputErrors, Listen, Overrides, Pattern, Protocol, Scenario, Target, Task, TaskKind,
-    Traffic, Work,
+    CaptureTcp, Checked, Listen, Pattern, Protocol, Scenario, Target, Task, TaskKind, Traffic, Work,
 };
-
-/// Checks a scenario; the text to print if it is valid.
-pub fn run(path: &Path, overrides: &Overrides) -> Result<String, InputErrors> {
-    scenario::check(path, overrides).map(|checked| describe(&checked))
-}
 
 /// Number of runs that a scenario makes.
 pub fn runs(checked: &Checked) -> usize {
@@ -170,6 +163,7 @@ pub(super) fn aligned<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> Strin
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::{self, Overrides};
 
     /// A scenario with one task of each kind.
     const TASKS: &str = r#"name = "test"
@@ -198,7 +192,7 @@ listen = "tcp/502"
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("s.toml");
         std::fs::write(&path, text).expect("a file");
-        run(&path, &Overrides::default()).expect("valid")
+        describe(&scenario::check(&path, &Overrides::default()).expect("valid"))
     }
 
     #[test]

@@ -42,7 +42,8 @@ fn find(folder: &Path, deep_max: u32, paths: &mut Vec<PathBuf>) -> io::Result<()
 }
 
 fn row(path: &Path) -> [String; 4] {
-    let shown = path.display().to_string();
+    let here = std::env::current_dir().unwrap_or_default();
+    let shown = path.strip_prefix(here).unwrap_or(path).display().to_string();
     let question = fs::read_to_string(path).ok().and_then(|text| question(&text)).unwrap_or_default();
     match scenario::check(path, &Overrides::default()) {
         Ok(checked) => {

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod check;
+mod input;
 mod list;
 mod requirement;
 mod run;

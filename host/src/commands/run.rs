@@ -12,12 +12,12 @@ use std::thread;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::arguments::{Failure, RunArguments, Verdict};
+use super::input;
 use crate::report;
 use crate::results::{Results, Run};
-use crate::scenario::{self, Case, Scenario, Variant};
+use crate::scenario::{Case, Scenario, Variant};
 use crate::soc::{self, Image, Outcome, RunError, Runner};
 use crate::timeline::Timeline;
-use crate::traffic::Wire;
 use crate::workshop::{BuildError, Workshop};
 
 /// The report's timeline shows this much of a run at most.
@@ -42,16 +42,7 @@ struct Finished {
 
 /// Runs a scenario, writes and prints what came of it.
 pub fn run(options: &RunArguments) -> Result<Verdict, Failure> {
-    let checked =
-        scenario::check(&options.file, &options.overrides).map_err(|errors| Failure::Input(errors.to_string()))?;
-    if !checked.warnings.is_empty() {
-        eprintln!("{}", checked.warnings);
-    }
-    for case in &checked.cases {
-        // Captures are read here, so that a broken one is refused before anything is built.
-        Wire::new(&case.scenario, soc::device_mac(&case.scenario))
-            .map_err(|error| Failure::Input(error.to_string()))?;
-    }
+    let checked = input::read(&options.file, &options.overrides)?;
     let scenario = checked.cases[0].scenario.clone();
     let planned = plan(checked.cases, options.trace)?;
     let finished = execute(&planned, options.jobs.map_or_else(processors, usize::from))?;

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Reading what the user gives, for every command that takes a scenario.
+
+use std::collections::BTreeSet;
+use std::io::IsTerminal;
+use std::path::Path;
+
+use super::arguments::Failure;
+use crate::scenario::{self, Checked, Overrides};
+use crate::soc;
+use crate::traffic::Wire;
+
+/// Reads and checks a scenario and the captures that it names; says on standard error what is remarkable.
+pub fn read(file: &Path, overrides: &Overrides) -> Result<Checked, Failure> {
+    let styled = std::io::stderr().is_terminal();
+    let checked = scenario::check(file, overrides).map_err(|errors| Failure::Input(errors.report().render(styled)))?;
+    if !checked.warnings.is_empty() {
+        eprintln!("{}", checked.warnings.render(styled));
+    }
+    let mut notes = BTreeSet::new();
+    for case in &checked.cases {
+        let wire = Wire::new(&case.scenario, soc::device_mac(&case.scenario))
+            .map_err(|error| Failure::Input(format!("error: {error}")))?;
+        notes.extend(wire.notes().iter().cloned());
+    }
+    for note in notes {
+        eprintln!("note: {note}");
+    }
+    Ok(checked)
+}
