@@ -54,4 +54,7 @@ test-device: setup
 	@echo "== The simulated device, end to end"
 	cargo test --release --locked --test device
 
+bench: setup
+	cargo bench --quiet --locked --bench speed
+
 .PHONY: help setup demo check check-rust check-device check-nic check-python test test-nic test-device bench

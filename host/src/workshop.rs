@@ -88,6 +88,11 @@ impl Workshop {
         }
     }
 
+    /// The project in this folder.
+    pub fn at(root: &Path) -> Workshop {
+        Workshop { root: root.to_path_buf() }
+    }
+
     /// The project's folder.
     pub fn root(&self) -> &Path {
         &self.root

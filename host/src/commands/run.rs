@@ -192,6 +192,6 @@ fn write(folder: &Path, results: &Results, finished: Vec<Finished>) -> Result<St
 
 /// `<variant>-<load>`.
 fn trace_name(run: &Run) -> String {
-    let loads: Vec<String> = run.loads.iter().map(|(name, value)| format!("-{name}-{value}")).collect();
+    let loads: Vec<String> = run.loads.values().map(|value| format!("-{value}")).collect();
     format!("{}{}", run.variant, loads.concat())
 }

@@ -4,7 +4,8 @@
 use std::process::Command;
 use std::{env, fs};
 
-use weir::soc::Outcome;
+use weir::soc::{Image, Outcome};
+use weir::workshop::Workshop;
 
 use super::{CPUS, folder, outcome, run, runner, scenario_of};
 
@@ -145,13 +146,27 @@ fn the_trace_port_costs_less_than_a_percent() {
     assert!((without - with).abs() / without < 0.01, "{with} loops with the trace port, {without} without");
 }
 
-/// An image has nothing of the folder that it was built in.
+/// The same sources in another folder give the same image.
 #[test]
 fn two_builds_of_one_source_give_one_image() {
     let scenario = scenario_of("name = 'x'\n[[task]]\nname = 'a'\npriority = 1\nbackground = true\n");
-    let image = runner(&scenario).unwrap().image;
-    let mut bytes: Vec<u8> = image.segments.iter().flat_map(|(_, bytes)| bytes.clone()).collect();
-    bytes.retain(|byte| *byte != 0);
-    let root = super::WORKSHOP.lock().unwrap().root().to_str().unwrap().to_string();
-    assert!(!bytes.windows(root.len()).any(|window| window == root.as_bytes()));
+    let here = runner(&scenario).unwrap_or_else(|error| panic!("{error}")).image;
+    let elsewhere = folder();
+    let root = super::WORKSHOP.lock().unwrap_or_else(std::sync::PoisonError::into_inner).root().to_path_buf();
+    for part in ["device", "soc"] {
+        let status = Command::new("cp").arg("-r").arg(root.join(part)).arg(elsewhere.path()).status().unwrap();
+        assert!(status.success());
+    }
+    for file in ["Cargo.toml", "Cargo.lock"] {
+        fs::copy(root.join(file), elsewhere.path().join(file)).unwrap();
+    }
+    let host = elsewhere.path().join("host");
+    fs::create_dir_all(host.join("src")).unwrap();
+    fs::copy(root.join("host/Cargo.toml"), host.join("Cargo.toml")).unwrap();
+    for file in ["src/lib.rs", "src/main.rs", "benches/speed.rs"] {
+        fs::create_dir_all(host.join(file).parent().unwrap()).unwrap();
+        fs::write(host.join(file), "").unwrap();
+    }
+    let there = Workshop::at(elsewhere.path()).firmware(&scenario).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(here.segments, Image::open(&there).unwrap().segments);
 }

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How fast the simulated device is on this machine. Wall-clock times say something about the machine, too: the ratios
+//! are what to compare.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+use std::{env, fs, thread};
+
+use weir::scenario::{self, Overrides, Scenario};
+use weir::soc::{Image, Outcome, Runner, open_library};
+use weir::workshop::Workshop;
+
+const BUSY: &str = "name = 'busy'
+duration_ms = 200
+[[task]]
+name = 'axis'
+priority = 9
+period_us = 1000
+work_us = 300
+[[task]]
+name = 'worker'
+priority = 1
+background = true
+[[traffic]]
+pattern = 'poisson'
+to = 'udp/9'
+rate_pps = 5000
+";
+
+const LOW_RATE: &str = "name = 'low rate'
+duration_ms = 5000
+[[task]]
+name = 'command'
+priority = 5
+listen = 'udp/5005'
+[[traffic]]
+pattern = 'uniform'
+to = 'udp/5005'
+rate_pps = 60
+";
+
+fn scenario(folder: &Path, text: &str) -> Scenario {
+    let path = folder.join("bench.toml");
+    fs::write(&path, text).expect("a writable folder");
+    scenario::load(&path, &Overrides::default()).expect("valid").remove(0).scenario
+}
+
+fn timed(runner: &Runner, scenario: &Scenario) -> (Outcome, Duration) {
+    let start = Instant::now();
+    let outcome = runner.run(scenario, &mut |_| {}).expect("a run");
+    (outcome, start.elapsed())
+}
+
+fn megahertz(cycles: u64, time: Duration) -> f64 {
+    cycles as f64 / time.as_secs_f64() / 1e6
+}
+
+fn main() {
+    let folder = env::temp_dir().join(format!("weir-bench-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a writable folder");
+    let (busy, low_rate) = (scenario(&folder, BUSY), scenario(&folder, LOW_RATE));
+    let workshop = Workshop::find().expect("the project's folder");
+    let library = open_library(&workshop.device(busy.device.cpu).expect("a device")).expect("a library");
+    let image = Image::open(&workshop.firmware(&busy).expect("a firmware")).expect("an image");
+    let runner = Runner { library, image, shortcuts: true, record: false };
+
+    let (outcome, alone) = timed(&runner, &busy);
+    println!(
+        "busy, 200 ms at 100 MHz: {:.2} s, {:.2} simulated MHz",
+        alone.as_secs_f64(),
+        megahertz(outcome.cycles, alone)
+    );
+    let start = Instant::now();
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| timed(&runner, &busy));
+        }
+    });
+    let ratio = 2.0 * alone.as_secs_f64() / start.elapsed().as_secs_f64();
+    println!("two at once: {ratio:.2} times the throughput of one");
+    let full = Runner { shortcuts: false, ..runner.clone() };
+    let (_, slow) = timed(&full, &busy);
+    println!("every cycle evaluated in full: {:.2} times as long", slow.as_secs_f64() / alone.as_secs_f64());
+    let (outcome, time) = timed(&runner, &low_rate);
+    println!(
+        "60 packets/s, idle skipped: {:.0} simulated MHz, {:.1} % of the cycles simulated",
+        megahertz(outcome.cycles, time),
+        outcome.simulated_cycles as f64 / outcome.cycles as f64 * 100.0
+    );
+    fs::remove_dir_all(&folder).expect("its own folder");
+}
