@@ -15,7 +15,7 @@
 #define TAPS 64                // of the error filter
 #define NOTCHES 6
 
-// A second-order section, direct form II transposed; coefficients have 14 fractional bits.
+// State of a second-order section, direct form II transposed.
 struct biquad {
     int64_t s1, s2;
 };
@@ -88,7 +88,7 @@ static int32_t notch_filter(struct axis *axis, int32_t value)
 {
     for (int32_t i = 0; i < NOTCHES; i++) {
         struct biquad *f = &axis->notches[i];
-        int32_t b0 = 15500, b1 = 4000 * i, a2 = 14616; // b2 is b0, a1 is b1: DC passes as it is
+        int32_t b0 = 15500, b1 = 4000 * i, a2 = 14616; // 14 fractional bits; b2 is b0, a1 is b1
         int64_t out = ((int64_t)b0 * value + f->s1) >> 14;
         f->s1 = (int64_t)b1 * value - b1 * out + f->s2;
         f->s2 = (int64_t)b0 * value - a2 * out;

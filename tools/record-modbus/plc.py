@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The recorded plant's controller: a Modbus/TCP server with 128 holding registers, some of them moving."""
+"""The recorded plant's controller: a Modbus/TCP server with 128 registers, some of them moving."""
 
 import asyncio
 import math
@@ -18,7 +18,7 @@ async def main(address: str, seconds: float) -> None:
     begin = loop.time()
 
     async def measure(_function, _start, first, count, registers, new) -> None:
-        # Registers 0 to 59 are measurements: slow sines with a phase of their own, as temperatures and flows are.
+        # Registers 0 to 59 are measurements: slow sines, each with a phase of its own.
         if new is None:
             for index in range(count):
                 if first + index < 60:
@@ -26,7 +26,9 @@ async def main(address: str, seconds: float) -> None:
                     registers[index] = 2000 + round(300 * math.sin(phase))
 
     data = SimData(0, count=REGISTERS, values=0, datatype=DataType.REGISTERS)
-    server = ModbusTcpServer(SimDevice(UNIT, simdata=[data], action=measure), address=(address, 502))
+    server = ModbusTcpServer(
+        SimDevice(UNIT, simdata=[data], action=measure), address=(address, 502)
+    )
     await server.serve_forever(background=True)
     await asyncio.sleep(seconds)
     await server.shutdown()
