@@ -143,8 +143,8 @@ static void serve_adu(struct connection *connection, size_t length, const struct
 
 static void connection_read(struct connection *connection, const struct scenario_task *task, struct message *message)
 {
-    ssize_t got = lwip_recv(connection->fd, &connection->adu[connection->filled],
-                            ADU_BYTES_MAX - connection->filled, 0);
+    ssize_t got = lwip_recv(connection->fd, &connection->adu[connection->filled], ADU_BYTES_MAX - connection->filled,
+                            0);
     if (got <= 0) {
         connection_close(connection);
         return;
@@ -173,6 +173,9 @@ static void connection_accept(int listener)
     }
     int on = 1;
     (void)lwip_setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    // A client that does not read its answers must not stop the others.
+    struct timeval patience = {.tv_sec = 0, .tv_usec = 500 * 1000};
+    (void)lwip_setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     for (size_t i = 0; i < MODBUS_CONNECTIONS; i++) {
         if (connections[i].fd < 0) {
             connections[i] = (struct connection){.fd = fd};

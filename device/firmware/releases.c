@@ -7,7 +7,7 @@
 
 static struct {
     TaskHandle_t task;
-    uint32_t period_cycles;
+    uint64_t period_cycles;
     uint64_t next;
 } releases[SCENARIO_TASKS_MAX];
 static uint32_t release_count;
@@ -28,7 +28,7 @@ static void compare_at_earliest(void)
 void releases_add(TaskHandle_t task, uint32_t period_us)
 {
     releases[release_count].task = task;
-    releases[release_count].period_cycles = period_us * weir_scenario.cycles_per_us;
+    releases[release_count].period_cycles = (uint64_t)period_us * weir_scenario.cycles_per_us;
     release_count++;
 }
 

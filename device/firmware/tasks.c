@@ -70,6 +70,13 @@ static void background(void *argument)
     }
 }
 
+static void listening_add(void)
+{
+    taskENTER_CRITICAL();
+    listening++;
+    taskEXIT_CRITICAL();
+}
+
 // Returns a socket bound to `port` on every address.
 static int bound_socket(int type, uint32_t port)
 {
@@ -88,11 +95,11 @@ static void serve_udp(void *argument)
     uint8_t buffer[MESSAGE_BYTES_MAX];
     struct message message = {.data = buffer, .socket = bound_socket(SOCK_DGRAM, task->port)};
     message_attach(&message);
-    listening++;
+    listening_add();
     for (;;) {
         socklen_t size = sizeof message.peer;
-        ssize_t length = lwip_recvfrom(message.socket, buffer, sizeof buffer, 0,
-                                       (struct sockaddr *)&message.peer, &size);
+        ssize_t length = lwip_recvfrom(message.socket, buffer, sizeof buffer, 0, (struct sockaddr *)&message.peer,
+                                       &size);
         if (length < 0) {
             scenario_fail(FAILURE_SOCKET, (uint32_t)errno);
         }
@@ -113,7 +120,7 @@ static void serve_tcp(void *argument)
     if (lwip_listen(listener, 4) != 0) {
         scenario_fail(FAILURE_SOCKET, (uint32_t)errno);
     }
-    listening++;
+    listening_add();
     modbus_server(listener, task);
 }
 

@@ -19,8 +19,8 @@
 #define NOINIT __attribute__((section(".noinit")))
 #define MTU 1500
 
-// Refilling costs one invalidation of the data cache however many buffers it hands over, so it waits for some.
-#define REFILL_BATCH 8
+// Refilling costs one invalidation of the data cache however many buffers it hands over, so it waits for half a ring.
+#define REFILL_BATCH (STOCK_RX_RING / 2)
 
 struct rx_buffer {
     struct pbuf_custom pbuf; // first: the free function gets a pointer to it
@@ -39,7 +39,7 @@ static uint32_t rx_free = NO_BUFFER;
 static uint16_t rx_ring_buffer[STOCK_RX_RING]; // which buffer each descriptor holds
 static struct plain_ring rx_ring;
 static struct plain_ring tx_ring;
-static bool rx_starved; // the ring could not be filled; whoever frees a buffer wakes the driver
+static bool rx_starved; // the ring could not be filled; who frees enough buffers wakes the driver
 static struct netif *rx_netif;
 static TaskHandle_t driver_task;
 
@@ -50,8 +50,10 @@ static void rx_free_push(uint32_t buffer)
     rx_buffers[buffer].next = rx_free;
     rx_free = buffer;
     weir_status.rx_free++;
-    bool wake = rx_starved;
-    rx_starved = false;
+    // One invalidation for one buffer is a bad bargain while the NIC has others.
+    bool nic_idle = plain_ring_room(&rx_ring) == STOCK_RX_RING;
+    bool wake = rx_starved && (nic_idle || weir_status.rx_free >= REFILL_BATCH);
+    rx_starved = rx_starved && !wake;
     SYS_ARCH_UNPROTECT(level);
     if (wake) {
         xTaskNotifyGive(driver_task);
@@ -83,19 +85,28 @@ static void rx_pbuf_free(struct pbuf *p)
 
 static void rx_refill(void)
 {
-    if (plain_ring_room(&rx_ring) == 0U) {
+    uint32_t room = plain_ring_room(&rx_ring);
+    if (room < REFILL_BATCH) {
         return;
     }
-    // The buffers' last user has read them through the cache, and DMA will change them behind its back. The NIC's
-    // buffers are never read, so that nothing of them can come back into the cache before the frame is there.
-    soc_dcache_invalidate();
-    while (plain_ring_room(&rx_ring) > 0U) {
+    uint32_t count = 0;
+    for (; count < room; count++) {
         uint32_t buffer = rx_free_pop();
         if (buffer == NO_BUFFER) {
-            return;
+            break;
         }
+        rx_ring_buffer[(plain_ring_next(&rx_ring) + count) % STOCK_RX_RING] = (uint16_t)buffer;
+    }
+    if (count == 0U) {
+        return;
+    }
+    // The buffers' last users have read them through the cache, and DMA will change them behind its back. Only now that
+    // they are off the free list has everyone read them who will: whoever frees one later than this has read it later.
+    // The NIC's buffers are never read, so that nothing of them can come back into the cache before the frame is there.
+    soc_dcache_invalidate();
+    for (; count > 0U; count--) {
+        uint32_t buffer = rx_ring_buffer[plain_ring_next(&rx_ring)];
         trace(TRACE_RX_GIVEN, buffer);
-        rx_ring_buffer[plain_ring_next(&rx_ring)] = (uint16_t)buffer;
         (void)plain_ring_give(&rx_ring, (uint32_t)(uintptr_t)rx_data[buffer], STOCK_BUFFER_BYTES);
     }
 }
@@ -113,8 +124,7 @@ static err_t rx_stack(struct pbuf *p, struct netif *netif)
 static void rx_pass_up(uint32_t buffer, uint16_t length)
 {
     struct pbuf_custom *custom = &rx_buffers[buffer].pbuf;
-    struct pbuf *p =
-        pbuf_alloced_custom(PBUF_RAW, length, PBUF_REF, custom, rx_data[buffer], STOCK_BUFFER_BYTES);
+    struct pbuf *p = pbuf_alloced_custom(PBUF_RAW, length, PBUF_REF, custom, rx_data[buffer], STOCK_BUFFER_BYTES);
     if (tcpip_inpkt(p, rx_netif, rx_stack) != ERR_OK) {
         pbuf_free(p);
     }
@@ -130,11 +140,8 @@ static void rx_driver(void *argument)
             uint32_t buffer = rx_ring_buffer[descriptor];
             trace(TRACE_RX_DRIVER, buffer);
             rx_pass_up(buffer, length);
-            if (plain_ring_room(&rx_ring) >= REFILL_BATCH) {
-                rx_refill();
-            }
+            rx_refill();
         }
-        rx_refill();
         (void)ulTaskNotifyTake(pdTRUE, portMAX_DELAY);
     }
 }

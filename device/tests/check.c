@@ -5,10 +5,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SECONDS_MAX 300
+#define CPU_SECONDS_MAX 60 // of a test; not of the clock on the wall, which runs faster on a busy machine
 
 static char context[256];
 
@@ -37,7 +38,7 @@ static bool passes(const struct check_test *test)
     (void)fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        (void)alarm(SECONDS_MAX);
+        (void)setrlimit(RLIMIT_CPU, &(struct rlimit){CPU_SECONDS_MAX, CPU_SECONDS_MAX});
         test->run();
         exit(EXIT_SUCCESS);
     }

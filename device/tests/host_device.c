@@ -27,6 +27,8 @@
 #define NOTHING UINT32_MAX
 #define DEPTH_MAX 4U
 
+int tcpip_thread_poll_one(void); // lwIP's tcpip.c with TCPIP_THREAD_TEST; in none of its headers
+
 enum place { FREE, RING, FILLED, DRIVER, STACK, UPPER };
 
 struct host host;
@@ -79,6 +81,14 @@ static uint32_t buffer_of(const void *bytes)
     return (uint32_t)offset / STOCK_BUFFER_BYTES;
 }
 
+// Nobody may touch the bytes of a buffer that is free or the NIC's.
+static void poison(uint32_t buffer)
+{
+    if (buffers_base != NULL) {
+        __asan_poison_memory_region(buffers_base + (size_t)buffer * STOCK_BUFFER_BYTES, STOCK_BUFFER_BYTES);
+    }
+}
+
 static void trace_event(uint32_t kind, uint32_t buffer)
 {
     CHECK(buffer < total);
@@ -87,6 +97,7 @@ static void trace_event(uint32_t kind, uint32_t buffer)
         buffer_moves(buffer, FREE, RING);
         CHECK(rx_given - rx_taken < STOCK_RX_RING);
         in_ring[rx_given++ % STOCK_RX_RING] = buffer;
+        poison(buffer);
         break;
     case TRACE_RX_DRIVER:
         CHECK(rx_taken != rx_filled && in_ring[rx_taken % STOCK_RX_RING] == buffer);
@@ -104,7 +115,9 @@ static void trace_event(uint32_t kind, uint32_t buffer)
         break;
     case TRACE_RX_FREED:
         CHECK(buffers[buffer].place >= DRIVER);
+        host.mailbox_full += (buffers[buffer].place == DRIVER) ? 1U : 0U;
         buffers[buffer].place = FREE;
+        poison(buffer);
         break;
     default:
         CHECK(false);
@@ -170,18 +183,6 @@ static struct plain_desc *descriptor(uint32_t ring, uint32_t index)
     return (struct plain_desc *)(uintptr_t)ring + index;
 }
 
-// The NIC's buffers are nobody else's.
-static void poison(void)
-{
-    for (uint32_t i = 0; i < STOCK_RX_RING; i++) {
-        struct plain_desc *desc = descriptor(registers.rx_ring, i);
-        if ((desc->control & PLAIN_DESC_OWN) != 0U) {
-            CHECK((desc->control & PLAIN_DESC_LENGTH_MASK) == STOCK_BUFFER_BYTES);
-            __asan_poison_memory_region((void *)(uintptr_t)desc->address, STOCK_BUFFER_BYTES);
-        }
-    }
-}
-
 bool host_receive(const uint8_t *frame, uint16_t length)
 {
     effects();
@@ -201,7 +202,6 @@ bool host_receive(const uint8_t *frame, uint16_t length)
     CHECK(bytes == buffers_base + (size_t)buffer * STOCK_BUFFER_BYTES && (uintptr_t)bytes % SOC_CACHE_LINE == 0U);
     CHECK(!buffers[buffer].cached); // the CPU would read stale bytes
     buffer_moves(buffer, RING, FILLED);
-    poison();
     __asan_unpoison_memory_region(bytes, STOCK_BUFFER_BYTES);
     memcpy(bytes, frame, length);
     uint32_t wrap = desc->control & PLAIN_DESC_WRAP;
@@ -296,6 +296,7 @@ BaseType_t xTaskGenericNotify(TaskHandle_t task, UBaseType_t index, uint32_t val
     CHECK(task == (TaskHandle_t)&driver_function && index == 0U && value == 0U && action == eIncrement);
     CHECK(previous == NULL && !in_isr && critical == 0U);
     driver_notified++;
+    host.wakes++;
     if (host.driver_is_urgent) {
         (void)host_driver();
     }
@@ -454,11 +455,7 @@ void host_sys_unprotect(void)
 bool host_sys_post(uint32_t filled)
 {
     preempt(HOST_POST);
-    if (filled >= host.mailbox_size) {
-        host.mailbox_full++;
-        return false;
-    }
-    return true;
+    return filled < host.mailbox_size;
 }
 
 void host_start(uint32_t rx_buffers)

@@ -52,10 +52,11 @@ struct host {
     uint32_t sequence;      // of the next datagram
     uint32_t accepted;      // frames that the NIC wrote into a buffer
     uint32_t no_descriptor; // frames that found none
-    uint32_t mailbox_full;
+    uint32_t mailbox_full;  // frames that were freed before tcpip_thread saw them: no room, or no message for them
     uint32_t received;      // datagrams that reached the application
     uint32_t interrupts;
     uint32_t kicks;
+    uint32_t wakes; // notifications of the driver by tasks
     uint32_t invalidations;
 
     // Frames that the NIC has sent, oldest first.
@@ -83,7 +84,7 @@ bool host_transmit(void);
 // Each runs one actor if it has something to do and may run now, and says whether.
 bool host_interrupt(void);
 bool host_driver(void);
-bool host_tcpip(void);               // one message
+bool host_tcpip(void);                // one message
 bool host_application(uint32_t held); // frees this one of the datagrams that it holds
 
 // Interrupt, driver and tcpip_thread until all are idle.

@@ -28,7 +28,7 @@ uint32_t host_sys_mailbox_filled(void)
 
 void host_core_must_be_locked(void)
 {
-    CHECK(core_locked > 0U);
+    CHECK(core_locked > 0U || !sys_mutex_valid(&lock_tcpip_core)); // before tcpip_init() has made it
 }
 
 _Noreturn void host_lwip_assertion(const char *message)
@@ -45,9 +45,7 @@ u32_t weir_random(void)
     return (u32_t)check_random(&random);
 }
 
-void sys_init(void)
-{
-}
+void sys_init(void) {}
 
 u32_t sys_now(void)
 {

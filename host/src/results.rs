@@ -36,6 +36,8 @@ pub struct Run {
     pub tasks: Vec<TaskResult>,
     /// One per receiving task, in the order of the scenario; last the flow `background`.
     pub flows: Vec<FlowResult>,
+    /// One per closed-loop traffic entry, in the order of the scenario, over the whole run with its warm-up.
+    pub peers: Vec<PeerResult>,
     /// All interrupts of the measured time.
     pub interrupts: Interrupts,
     /// Shares of the measured time; they add up to 1.
@@ -119,6 +121,21 @@ pub struct FlowResult {
     pub in_flight: u64,
     /// Last bit on the wire to completion of the job; null when none completed.
     pub latency_us: Option<Quantiles>,
+}
+
+/// What a live peer (Modbus master, UDP client, replayed conversation) experienced.
+#[derive(Debug, Clone, Serialize)]
+pub struct PeerResult {
+    /// Name of the traffic entry.
+    pub name: String,
+    /// Requests, or pieces of captured payload, that it sent.
+    pub sent: u64,
+    /// Requests answered, or conversations that ran to the end of their script.
+    pub answered: u64,
+    /// Timed out, refused or broken off.
+    pub failed: u64,
+    /// From sending a request to reading its answer; null when none was answered.
+    pub round_trip_us: Option<Quantiles>,
 }
 
 /// Where frames were dropped.

@@ -2,6 +2,7 @@
 //! Builds what a run needs and is not there yet: the simulated device (soc/Makefile) and its firmware
 //! (device/Makefile). Everything lies under `build/`; a second call finds it there.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -152,9 +153,7 @@ impl Workshop {
         make.arg(format!("IMAGE={}", image.display())).arg("image");
         let output = run(&mut make, "building the firmware")?;
         if !output.status.success() {
-            let uses_source = scenario.tasks.iter().any(|task| matches!(task.work, Work::Source { .. }));
-            let error = failed("building the firmware", &output);
-            return Err(if uses_source { BuildError::Source(error.to_string()) } else { error });
+            return Err(link_error(&output).unwrap_or_else(|| failed("building the firmware", &output)));
         }
         Ok(image)
     }
@@ -220,10 +219,15 @@ impl Workshop {
         jobs.hash(&mut hasher);
         let folder = base.join(format!("user-{:016x}", hasher.finish()));
         io(&folder, fs::create_dir_all(&folder))?;
-        let compiler = self.compiler(scenario, base)?;
         let mut files: Vec<&Path> = jobs.iter().map(|(_, path)| *path).collect();
         files.sort_unstable();
         files.dedup();
+        let prototypes: String = jobs.iter().map(|(name, _)| format!("void {name}_job(void);\n")).collect();
+        let header = folder.join("jobs.h");
+        io(&header, fs::write(&header, prototypes))?;
+        let mut compiler = self.compiler(scenario, base)?;
+        // So that a job of another type than the device calls does not compile.
+        compiler.extend(["-include".to_string(), header.display().to_string()]);
         let mut objects = vec![self.job_table(&jobs, &folder, &compiler)?];
         for (index, file) in files.into_iter().enumerate() {
             let object = folder.join(format!("user{index}.o"));
@@ -247,12 +251,8 @@ impl Workshop {
     }
 
     fn job_table(&self, jobs: &[(&str, &Path)], folder: &Path, compiler: &[String]) -> Result<PathBuf, BuildError> {
-        let mut text = String::from("#include \"work.h\"\n");
-        for (name, _) in jobs {
-            text += &format!("void {name}_job(void);\n");
-        }
         let names: Vec<String> = jobs.iter().map(|(name, _)| format!("{name}_job")).collect();
-        text += &format!("const work_job weir_jobs[] = {{{}}};\n", names.join(", "));
+        let text = format!("#include \"work.h\"\nconst work_job weir_jobs[] = {{{}}};\n", names.join(", "));
         let source = folder.join("jobs.c");
         io(&source, fs::write(&source, text))?;
         let object = folder.join("jobs.o");
@@ -278,6 +278,24 @@ impl Workshop {
         }
         Ok(())
     }
+}
+
+/// What the user's file calls and nobody has, in plain words.
+fn link_error(output: &Output) -> Option<BuildError> {
+    let words = String::from_utf8_lossy(&output.stderr);
+    let missing: BTreeSet<&str> =
+        words.lines().filter_map(|line| line.split_once("undefined reference to `")?.1.split('\'').next()).collect();
+    // picolibc's printf, malloc and abort end in these.
+    let library = ["stdout", "stdin", "stderr", "sbrk", "__heap_start", "__heap_end", "_exit", "write", "kill"];
+    let (library, own): (Vec<&str>, Vec<&str>) = missing.into_iter().partition(|name| library.contains(name));
+    let mut text = Vec::new();
+    if !own.is_empty() {
+        text.push(format!("undefined: {}; a task's C file must bring what it calls", own.join(", ")));
+    }
+    if !library.is_empty() {
+        text.push("the device has no console, no C heap and no exit: instead of printf, malloc and abort there are FreeRTOS's pvPortMalloc and configASSERT".to_string());
+    }
+    (!text.is_empty()).then(|| BuildError::Source(format!("the tasks' C files do not link: {}", text.join("; "))))
 }
 
 /// The user's object must define the function that the task calls.

@@ -66,7 +66,7 @@ async def registers(dut):
 
 @cocotb.test()
 async def latency(dut):
-    """tlast to interrupt on a free bus is what the header of nic_plain says."""
+    """From tlast to interrupt on a free bus is what the header of nic_plain says."""
     tb = await bring_up(dut)
     for length in (14, 60, 64, 124, 128, 252, 1514):
         if length > 4 * FIFO_WORDS:

@@ -44,9 +44,8 @@ constexpr uint64_t kMarginCycles = 8;
 
 enum Context { kBoot, kTask, kIsr, kTrap };
 
-// Bits of `__VnbaTriggered`.
+// The bit of `__VnbaTriggered` for an edge of the system's clock.
 constexpr uint64_t kEdgeSystem = 1;
-constexpr uint64_t kEdgeNic = 2;
 
 // Bits of the `events` pin (soc/weir_soc.py).
 constexpr uint32_t kEventTrace = 1U << 6;
@@ -60,10 +59,7 @@ struct Frame {
 // Cycles that `bytes` take on the wire, rounded up.
 struct ByteTime {
     uint64_t numerator, denominator;
-    uint64_t cycles(uint64_t bytes) const
-    {
-        return (bytes * numerator + denominator - 1) / denominator;
-    }
+    uint64_t cycles(uint64_t bytes) const { return (bytes * numerator + denominator - 1) / denominator; }
 };
 
 } // namespace
@@ -94,7 +90,9 @@ struct weir_device {
 
     Context context = kBoot;
     uint32_t stack_limit = 0;
-    struct { uint32_t tcb, lowest; } stacks[WEIR_THREADS_MAX] = {};
+    struct {
+        uint32_t tcb, lowest;
+    } stacks[WEIR_THREADS_MAX] = {};
     uint64_t off_since = 0;
     uint64_t off_max = 0;
     bool off = true;
@@ -105,6 +103,7 @@ struct weir_device {
     bool inputs_changed = true;
     uint32_t asleep = 0;
     uint32_t last_pc = 0;
+    uint32_t task_pc = 0;
 
     explicit weir_device(const weir_config &c)
         : config(c), byte_time{c.byte_cycles_numerator, c.byte_cycles_denominator}
@@ -121,8 +120,23 @@ struct weir_device {
         cycle = SOC(weirsoc_timer_weir_mtime);
     }
 
+    // The wires from the bus to the NIC, see soc/weir_soc.py.
+    void connect_nic()
+    {
+        top->weir_nic_reg_adr = top->weir_to_nic_reg_adr;
+        top->weir_nic_reg_dat_w = top->weir_to_nic_reg_dat_w;
+        top->weir_nic_reg_sel = top->weir_to_nic_reg_sel;
+        top->weir_nic_reg_cyc = top->weir_to_nic_reg_cyc;
+        top->weir_nic_reg_stb = top->weir_to_nic_reg_stb;
+        top->weir_nic_reg_we = top->weir_to_nic_reg_we;
+        top->weir_nic_dma_dat_r = top->weir_to_nic_dma_dat_r;
+        top->weir_nic_dma_ack = top->weir_to_nic_dma_ack;
+        top->weir_nic_dma_err = top->weir_to_nic_dma_err;
+    }
+
     void clock()
     {
+        connect_nic();
         top->clock_clk = 0;
         top->clock_nic = 0;
         top->eval();
@@ -132,18 +146,19 @@ struct weir_device {
     }
 
     // The same in a third of the time. Nothing happens at the falling edge, so that Verilator is told that the clock
-    // was low; the NIC is not told of an edge at which nothing in it changes; and without changed inputs there is
-    // nothing to settle before the edge. A test holds it against clock(), instruction by instruction.
+    // was low; while nothing in the NIC changes, it is not told of the edge, nor of what the bus does; and without
+    // changed inputs there is nothing to settle before the edge. A test holds it against clock(), instruction by
+    // instruction.
     void clock_fast(bool inputs_change)
     {
-        bool nic = inputs_change || !top->weir_nic_quiescent;
-        if (inputs_change || inputs_changed) {
+        if (inputs_change || inputs_changed || !top->weir_nic_quiescent) {
+            connect_nic();
             root->__Vtrigprevexpr___TOP__clock_clk__0 = 0;
-            root->__Vtrigprevexpr___TOP__clock_nic__0 = !nic;
+            root->__Vtrigprevexpr___TOP__clock_nic__0 = 0;
             Vdevice___024root___eval(root);
             inputs_changed = inputs_change;
         } else {
-            root->__VnbaTriggered[0] = nic ? kEdgeSystem | kEdgeNic : kEdgeSystem;
+            root->__VnbaTriggered[0] = kEdgeSystem;
             Vdevice___024root___eval_nba(root);
         }
     }
@@ -242,6 +257,7 @@ struct weir_device {
             observe_retired(CPU(lastStagePc));
         }
         if (__builtin_expect(CPU(CsrPlugin_interruptJump), 0)) {
+            task_pc = context == kTask ? last_pc : task_pc;
             context = kIsr;
             event(WEIR_ENTER_ISR, top->weir_nic_irq);
         }
@@ -261,6 +277,7 @@ struct weir_device {
 
     void observe_retired(uint32_t pc)
     {
+        uint32_t before = last_pc;
         last_pc = pc;
         hash = (hash ^ (cycle << 20 ^ pc)) * 0x100000001b3;
         if (__builtin_expect(CPU(lastStageInstruction) == kMret, 0)) {
@@ -272,6 +289,7 @@ struct weir_device {
         }
         if (__builtin_expect(pc == config.trap_handler && context != kIsr, 0)) {
             context = kTrap;
+            task_pc = before;
             event(WEIR_ENTER_TRAP, 0);
         }
         for (uint32_t i = 0; i < WEIR_WATCH_MAX; i++) {
@@ -357,9 +375,15 @@ struct weir_device {
 
 extern "C" {
 
-EXPORT weir_device *weir_device_new(const weir_config *config) { return new weir_device(*config); }
+EXPORT weir_device *weir_device_new(const weir_config *config)
+{
+    return new weir_device(*config);
+}
 
-EXPORT void weir_device_free(weir_device *device) { delete device; }
+EXPORT void weir_device_free(weir_device *device)
+{
+    delete device;
+}
 
 static bool in_ram(uint32_t address, uint32_t count)
 {
@@ -371,7 +395,8 @@ EXPORT int weir_device_write(weir_device *device, uint32_t address, const void *
     if (!in_ram(address, count)) {
         return -1;
     }
-    std::memcpy(reinterpret_cast<uint8_t *>(&device->root->device__DOT__main_ram[0]) + (address - kRamBase), bytes, count);
+    std::memcpy(reinterpret_cast<uint8_t *>(&device->root->device__DOT__main_ram[0]) + (address - kRamBase), bytes,
+                count);
     return 0;
 }
 
@@ -380,7 +405,9 @@ EXPORT int weir_device_read(weir_device *device, uint32_t address, void *bytes, 
     if (!in_ram(address, count)) {
         return -1;
     }
-    std::memcpy(bytes, reinterpret_cast<const uint8_t *>(&device->root->device__DOT__main_ram[0]) + (address - kRamBase), count);
+    std::memcpy(bytes,
+                reinterpret_cast<const uint8_t *>(&device->root->device__DOT__main_ram[0]) + (address - kRamBase),
+                count);
     return 0;
 }
 
@@ -397,9 +424,15 @@ EXPORT void weir_device_receive(weir_device *device, const uint8_t *bytes, uint3
     }
 }
 
-EXPORT weir_stop weir_device_run(weir_device *device, uint64_t until) { return device->run(until); }
+EXPORT weir_stop weir_device_run(weir_device *device, uint64_t until)
+{
+    return device->run(until);
+}
 
-EXPORT uint64_t weir_device_cycle(const weir_device *device) { return device->cycle; }
+EXPORT uint64_t weir_device_cycle(const weir_device *device)
+{
+    return device->cycle;
+}
 
 EXPORT uint64_t weir_device_events(weir_device *device, const weir_event **events)
 {
@@ -416,9 +449,15 @@ EXPORT uint32_t weir_device_sent(const weir_device *device, const uint8_t **byte
     return static_cast<uint32_t>(device->tx_done.size());
 }
 
-EXPORT uint64_t weir_device_hash(const weir_device *device) { return device->hash; }
+EXPORT uint64_t weir_device_hash(const weir_device *device)
+{
+    return device->hash;
+}
 
-EXPORT uint64_t weir_device_simulated(const weir_device *device) { return device->simulated; }
+EXPORT uint64_t weir_device_simulated(const weir_device *device)
+{
+    return device->simulated;
+}
 
 EXPORT uint64_t weir_device_off_max(weir_device *device)
 {
@@ -430,9 +469,23 @@ EXPORT uint64_t weir_device_off_max(weir_device *device)
     return max;
 }
 
-EXPORT uint64_t weir_device_next_tick(const weir_device *device) { return device->top->weir_timer_compare; }
+EXPORT uint64_t weir_device_next_tick(const weir_device *device)
+{
+    return device->top->weir_timer_compare;
+}
 
-EXPORT uint32_t weir_device_fault_address(const weir_device *device) { return device->bus_fault_address; }
+EXPORT uint32_t weir_device_fault_address(const weir_device *device)
+{
+    return device->bus_fault_address;
+}
 
-EXPORT uint32_t weir_device_pc(const weir_device *device) { return device->last_pc; }
+EXPORT uint32_t weir_device_task_pc(const weir_device *device)
+{
+    return device->context == kTask ? device->last_pc : device->task_pc;
+}
+
+EXPORT uint32_t weir_device_pc(const weir_device *device)
+{
+    return device->last_pc;
+}
 }

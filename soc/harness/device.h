@@ -18,17 +18,17 @@ struct weir_device;
 
 // What the observer saw. `value` by kind.
 enum weir_event_kind {
-    WEIR_ENTER_ISR = 0,   // 1: the NIC's line was high, 0: not
-    WEIR_ENTER_TRAP = 1,  // the running task entered the kernel by `ecall`, or an exception
-    WEIR_ENTER_TASK = 2,  // handle (TCB address) of the task that runs from now on
-    WEIR_RX_ACCEPT = 3,   // the frame that just ended is in the NIC
-    WEIR_RX_OVERRUN = 4,  // it was dropped: no room in the NIC
-    WEIR_RX_BAD = 5,      // it was dropped as damaged, or the receiver is off
-    WEIR_RX_DONE = 6,     // oldest accepted frame: in RAM; value: buffer address
-    WEIR_RX_NODESC = 7,   // oldest accepted frame: dropped, no descriptor
-    WEIR_RX_ERROR = 8,    // oldest accepted frame: dropped, too long or bus error
-    WEIR_WATCH = 9,       // an instruction of `watch` was executed; value: its index
-    WEIR_TRACE = 64,      // 64 + kind: a write to the trace port; value: what was written
+    WEIR_ENTER_ISR = 0,  // 1: the NIC's line was high, 0: not
+    WEIR_ENTER_TRAP = 1, // the running task entered the kernel by `ecall`, or an exception
+    WEIR_ENTER_TASK = 2, // handle (TCB address) of the task that runs from now on
+    WEIR_RX_ACCEPT = 3,  // the frame that just ended is in the NIC
+    WEIR_RX_OVERRUN = 4, // it was dropped: no room in the NIC
+    WEIR_RX_BAD = 5,     // it was dropped as damaged, or the receiver is off
+    WEIR_RX_DONE = 6,    // oldest accepted frame: in RAM; value: buffer address
+    WEIR_RX_NODESC = 7,  // oldest accepted frame: dropped, no descriptor
+    WEIR_RX_ERROR = 8,   // oldest accepted frame: dropped, too long or bus error
+    WEIR_WATCH = 9,      // an instruction of `watch` was executed; value: its index
+    WEIR_TRACE = 64,     // 64 + kind: a write to the trace port; value: what was written
 };
 
 struct weir_event {
@@ -43,11 +43,11 @@ struct weir_event {
 struct weir_config {
     uint64_t byte_cycles_numerator; // cycles per byte on the wire = numerator / denominator
     uint64_t byte_cycles_denominator;
-    uint64_t hang_cycles;      // interrupts off for longer is a hang
-    uint32_t current_tcb;      // address of FreeRTOS's pxCurrentTCB
-    uint32_t trap_handler;     // address of the trap handler
+    uint64_t hang_cycles;           // interrupts off for longer is a hang
+    uint32_t current_tcb;           // address of FreeRTOS's pxCurrentTCB
+    uint32_t trap_handler;          // address of the trap handler
     uint32_t watch[WEIR_WATCH_MAX]; // instruction addresses; 0: unused
-    uint32_t shortcuts;        // 0: evaluate every cycle in full; 1: skip what cannot make a difference
+    uint32_t shortcuts;             // 0: evaluate every cycle in full; 1: skip what cannot make a difference
 };
 
 // Why weir_device_run() returned.
@@ -102,6 +102,9 @@ uint64_t weir_device_next_tick(const struct weir_device *device);
 
 // Byte address of the access that nothing answered.
 uint32_t weir_device_fault_address(const struct weir_device *device);
+
+// Program counter of the last instruction that retired outside of traps: what a fault follows.
+uint32_t weir_device_task_pc(const struct weir_device *device);
 
 // Program counter of the last retired instruction.
 uint32_t weir_device_pc(const struct weir_device *device);

@@ -42,6 +42,17 @@
 // For vTaskGetInfo() at start: where the stacks lie.
 #define configUSE_TRACE_FACILITY 1
 
+// The kernel has no assertions, as in a product; a user's own end the run.
+#ifdef WEIR_USER_CODE
+#include "scenario.h"
+#define configASSERT(condition)                                                                                        \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            scenario_fail(FAILURE_ASSERT, __LINE__);                                                                   \
+        }                                                                                                              \
+    } while (0)
+#endif
+
 #define INCLUDE_vTaskDelay 1
 #define INCLUDE_vTaskDelete 1
 #define INCLUDE_vTaskSuspend 1

@@ -13,7 +13,7 @@
 #define LWIP_SOCKET 1
 #define LWIP_NETCONN 1
 #define LWIP_COMPAT_SOCKETS 0
-#define LWIP_SO_RCVTIMEO 1
+#define LWIP_SO_SNDTIMEO 1
 #define LWIP_STATS 0
 #define LWIP_NOASSERT 1
 
@@ -39,7 +39,7 @@
 
 // A mailbox is only as deep as the message pool behind it: with the pool's default of 8, 64 would be 8.
 #define TCPIP_MBOX_SIZE 64
-#define MEMP_NUM_TCPIP_MSG_INPKT 64
+#define MEMP_NUM_TCPIP_MSG_INPKT (TCPIP_MBOX_SIZE + 1) // one more is being worked on
 #define MEMP_NUM_TCPIP_MSG_API 16
 #define DEFAULT_UDP_RECVMBOX_SIZE 16
 #define DEFAULT_TCP_RECVMBOX_SIZE 16
@@ -54,6 +54,13 @@
 #define TCP_WND (4 * TCP_MSS)
 #define TCP_SND_BUF (4 * TCP_MSS)
 #define TCP_SND_QUEUELEN 16
+// What an outsider may make the stack keep of the pool of receive buffers.
+#define TCP_OOSEQ_MAX_PBUFS 4
+#define IP_REASS_MAX_PBUFS 4
+#define MEMP_NUM_REASSDATA 2
+
+// The word-wise checksum: half the cycles of the default on this CPU.
+#define LWIP_CHKSUM_ALGORITHM 3
 
 #define TCPIP_THREAD_NAME "tcpip_thread"
 #define TCPIP_THREAD_STACKSIZE 4096 // bytes

@@ -48,13 +48,14 @@ extern struct scenario weir_scenario;
 // What the simulator reads, without the CPU noticing.
 struct scenario_status {
     uint32_t loops[SCENARIO_TASKS_MAX]; // of background tasks
+    // The scenario's, then driver, tcpip_thread, idle.
     struct {
         uint32_t handle; // TCB
         uint32_t stack;  // lowest address of its stack
-    } threads[SCENARIO_TASKS_MAX + 3]; // the scenario's, then driver, tcpip_thread, idle
-    uint32_t rx_free;                  // buffers on the free list
-    uint32_t fault[3];                 // mcause, mepc, mtval
-    uint32_t failure;                  // enum failure
+    } threads[SCENARIO_TASKS_MAX + 3];
+    uint32_t rx_free;  // buffers on the free list
+    uint32_t fault[3]; // mcause, mepc, mtval
+    uint32_t failure;  // enum failure
     uint32_t failure_detail;
 };
 
@@ -62,11 +63,11 @@ extern struct scenario_status weir_status;
 
 enum failure {
     FAILURE_NONE = 0,
-    FAILURE_EXCEPTION = 1,  // see fault[]
-    FAILURE_NO_MEMORY = 2,  // detail: enum failure_place or task
-    FAILURE_SOCKET = 3,     // detail: errno
-    FAILURE_ASSERT = 4,     // detail: address of the caller
-    FAILURE_SCENARIO = 5,   // the block is not a scenario
+    FAILURE_EXCEPTION = 1, // see fault[]
+    FAILURE_NO_MEMORY = 2, // detail: 1 + task, or 0
+    FAILURE_SOCKET = 3,    // detail: errno
+    FAILURE_ASSERT = 4,    // detail: line
+    FAILURE_SCENARIO = 5,  // the block is not a scenario
 };
 
 // Reports to the simulator and does not return. Any context.

@@ -45,7 +45,7 @@ static inline void soc_dcache_invalidate(void)
 
 static inline uint64_t soc_mtime(void)
 {
-    volatile uint32_t *mtime = (volatile uint32_t *)SOC_MTIME;
+    const volatile uint32_t *mtime = (const volatile uint32_t *)SOC_MTIME;
     uint32_t high;
     uint32_t low;
     do {

@@ -11,15 +11,15 @@
 #include "soc.h"
 
 enum trace_kind {
-    TRACE_READY = 0,      // everything is set up; value: the tick of the first releases
-    TRACE_FAILED = 1,     // the firmware gives up; value: an enum failure
-    TRACE_JOB_START = 2,  // value: task
-    TRACE_JOB_END = 3,    // value: task
-    TRACE_RX_DRIVER = 4,  // value: receive buffer; the driver took it from the ring
-    TRACE_RX_STACK = 5,   // value: receive buffer; the IP stack begins with it
-    TRACE_RX_DONE = 6,    // value: receive buffer; the IP stack has returned
-    TRACE_RX_FREED = 7,   // value: receive buffer; it is free again
-    TRACE_RX_GIVEN = 8,   // value: receive buffer; it is in the ring
+    TRACE_READY = 0,     // everything is set up; value: the tick of the first releases
+    TRACE_FAILED = 1,    // the firmware gives up; value: an enum failure
+    TRACE_JOB_START = 2, // value: task
+    TRACE_JOB_END = 3,   // value: task
+    TRACE_RX_DRIVER = 4, // value: receive buffer; the driver took it from the ring
+    TRACE_RX_STACK = 5,  // value: receive buffer; the IP stack begins with it
+    TRACE_RX_DONE = 6,   // value: receive buffer; the IP stack has returned
+    TRACE_RX_FREED = 7,  // value: receive buffer; it is free again
+    TRACE_RX_GIVEN = 8,  // value: receive buffer; it is in the ring
 };
 
 // Events that a run cannot do without.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Options and exit statuses.
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -118,8 +119,13 @@ pub fn main() -> ExitCode {
     })
 }
 
+/// Prints; a reader who has gone away, as `head` does, is no error.
+pub fn say(text: &str) {
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
 fn print(text: Result<String, String>) -> Result<Verdict, Failure> {
-    print!("{}", text.map_err(Failure::Input)?);
+    say(&text.map_err(Failure::Input)?);
     Ok(Verdict::Done)
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reading what the user gives, for every command that takes a scenario.
 
-use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::path::Path;
 
@@ -17,11 +16,15 @@ pub fn read(file: &Path, overrides: &Overrides) -> Result<Checked, Failure> {
     if !checked.warnings.is_empty() {
         eprintln!("{}", checked.warnings.render(styled));
     }
-    let mut notes = BTreeSet::new();
+    let mut notes: Vec<String> = Vec::new();
     for case in &checked.cases {
         let wire = Wire::new(&case.scenario, soc::device_mac(&case.scenario))
             .map_err(|error| Failure::Input(format!("error: {error}")))?;
-        notes.extend(wire.notes().iter().cloned());
+        for note in wire.notes() {
+            if !notes.contains(note) {
+                notes.push(note.clone());
+            }
+        }
     }
     for note in notes {
         eprintln!("note: {note}");

@@ -11,7 +11,7 @@ use std::thread;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::arguments::{Failure, RunArguments, Verdict};
+use super::arguments::{Failure, RunArguments, Verdict, say};
 use super::input;
 use crate::report;
 use crate::results::{Results, Run};
@@ -57,10 +57,10 @@ pub fn run(options: &RunArguments) -> Result<Verdict, Failure> {
     let folder = options.out.clone().unwrap_or_else(|| default_folder(&options.file));
     let json = write(&folder, &results, finished)?;
     if options.json {
-        print!("{json}");
+        say(&json);
     } else {
-        print!("{}", report::table(&results, TABLE_WIDTH, std::io::stdout().is_terminal()));
-        println!("\nReport: {}", folder.join("report.html").display());
+        let table = report::table(&results, TABLE_WIDTH, std::io::stdout().is_terminal());
+        say(&format!("{table}\nReport: {}\n", folder.join("report.html").display()));
     }
     let violations: Vec<String> = options.require.iter().flat_map(|claim| claim.violations(&results)).collect();
     Ok(match violations.is_empty() {

@@ -9,10 +9,11 @@ use super::cpu::{Ended, Lanes, Thread};
 use super::jobs::TaskJobs;
 use super::packets::Packets;
 use super::quantiles::{cycle_quantiles, microseconds, quantiles_us};
-use crate::results::{Buffers, Dropped, FlowResult, Lateness, PathResult, Preempted, Run, TaskResult};
+use crate::results::{Buffers, Dropped, FlowResult, Lateness, PathResult, PeerResult, Preempted, Run, TaskResult};
 use crate::scenario::{Listen, Protocol, Scenario, Task, TaskKind};
 use crate::soc::Observed;
 use crate::timeline::{Fate, LaneKind, Packet, Stage, Timeline};
+use crate::traffic::PeerStats;
 
 /// Lane of the driver task; `tcpip_thread` is the next, then the scenario's tasks, last idle.
 const DRIVER: usize = 1;
@@ -52,6 +53,8 @@ pub struct Ending {
     pub loops: Vec<u64>,
     /// The pool.
     pub buffers: Buffers,
+    /// What live peers say.
+    pub peers: Vec<PeerStats>,
 }
 
 /// A job that does not end.
@@ -82,6 +85,16 @@ struct Stages {
     driver: Vec<u64>,
     tcpip: Vec<u64>,
     receive: Vec<u64>,
+}
+
+fn peer_result(peer: &PeerStats, cpu_hz: u64) -> PeerResult {
+    PeerResult {
+        name: peer.name.clone(),
+        sent: peer.sent,
+        answered: peer.answered,
+        failed: peer.failed,
+        round_trip_us: quantiles_us(&peer.round_trip_cycles, cpu_hz),
+    }
 }
 
 fn flow_match(task: &Task) -> Option<String> {
@@ -268,6 +281,7 @@ impl Observer {
             loads: BTreeMap::new(),
             tasks: scenario.tasks.iter().enumerate().map(|(i, task)| self.task(i, task, ending.loops[i])).collect(),
             flows: self.flows(scenario),
+            peers: ending.peers.iter().map(|peer| peer_result(peer, self.cpu_hz)).collect(),
             interrupts: self.lanes.interrupts(ending.off_cycles_max),
             cpu: self.lanes.shares(),
             buffers: ending.buffers.clone(),

@@ -93,6 +93,7 @@ struct Functions {
     off_max: Take64,
     fault_address: Get32,
     pc: Get32,
+    task_pc: Get32,
     events: Events,
     sent: Sent,
 }
@@ -138,6 +139,7 @@ impl Device {
             off_max: symbol(library, "weir_device_off_max")?,
             fault_address: symbol(library, "weir_device_fault_address")?,
             pc: symbol(library, "weir_device_pc")?,
+            task_pc: symbol(library, "weir_device_task_pc")?,
             events: symbol(library, "weir_device_events")?,
             sent: symbol(library, "weir_device_sent")?,
         };
@@ -247,6 +249,11 @@ impl Device {
     /// Where nothing answered.
     pub fn fault_address(&self) -> u32 {
         unsafe { (self.functions.fault_address)(self.raw) }
+    }
+
+    /// Program counter of the last instruction outside of traps.
+    pub fn task_pc(&self) -> u32 {
+        unsafe { (self.functions.task_pc)(self.raw) }
     }
 
     /// Program counter of the last instruction.

@@ -220,24 +220,30 @@ impl Session<'_> {
     }
 
     fn check(&mut self, stop: Stop, running: &str) -> Result<(), RunError> {
-        let place = |session: &Session<'_>| session.image.describe(session.device.pc());
+        let place = self.task_place();
         let text = match stop {
             Stop::Cycle | Stop::Frame | Stop::Events => return Ok(()),
             Stop::Hang => format!(
                 "the device hangs: `{running}` has had interrupts off for {INTERRUPTS_OFF_MS_MAX} ms, at {}",
-                place(self)
+                self.image.describe(self.device.pc())
             ),
-            Stop::Stack => format!(
-                "task `{running}` overran its stack at {}; give it more with `stack_bytes` in its [[task]]",
-                place(self)
-            ),
+            Stop::Stack => {
+                format!(
+                    "task `{running}` overran its stack at {place}; give it more with `stack_bytes` in its [[task]]"
+                )
+            }
+            // A load that misses the cache asks for the whole line, so that only a store's address is exact.
             Stop::Bus => format!(
-                "`{running}` accessed address {:#010x}, where there is nothing, at {}",
-                self.device.fault_address(),
-                place(self)
+                "`{running}` accessed an address at or after {:#010x}, where there is nothing, just after {place}",
+                self.device.fault_address()
             ),
         };
         Err(RunError::Device(format!("{text} (at {:.3} ms)", self.at_ms())))
+    }
+
+    /// The last instruction that a task completed: what a fault follows, also when the trap is already being handled.
+    fn task_place(&self) -> String {
+        self.image.describe(self.device.task_pc())
     }
 
     /// The firmware said that it gives up.
@@ -259,6 +265,7 @@ impl Session<'_> {
                 None => "no memory on the device: fewer tasks, smaller stacks or fewer rx_buffers".to_string(),
             },
             3 => format!("a socket call failed on the device (errno {detail})"),
+            4 => format!("an assertion of `{running}` failed: configASSERT in line {detail} of its C file"),
             5 => "the firmware does not understand the scenario block: it is not of this version".to_string(),
             other => format!("the firmware gave up ({other}, {detail:#x})"),
         };
@@ -367,7 +374,7 @@ impl Live<'_, '_> {
         if unaccounted > 0 {
             return Err(RunError::Broken(format!("{unaccounted} frames vanished between the wire and the NIC")));
         }
-        let ending = Ending { off_cycles_max, loops, buffers };
+        let ending = Ending { off_cycles_max, loops, buffers, peers: self.wire.peer_stats() };
         let (run, timeline) = self.observer.finish(window.end, self.session.scenario, &ending);
         Ok(Outcome {
             run,

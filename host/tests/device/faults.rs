@@ -51,8 +51,21 @@ fn a_file_without_the_job_says_what_it_needs() {
 }
 
 #[test]
-fn a_call_to_nothing_is_the_linkers_word() {
-    fails("void nowhere(void); void axis_job(void) { nowhere(); }\n", 2, &["undefined reference to `nowhere'"]);
+fn a_call_to_nothing_is_named() {
+    fails("void nowhere(void); void axis_job(void) { nowhere(); }\n", 2, &["undefined: nowhere"]);
+    let code = "#include <stdio.h>\nvoid axis_job(void) { printf(\"%d\", 1); }\n";
+    fails(code, 2, &["the device has no console"]);
+}
+
+#[test]
+fn a_job_of_another_type_does_not_compile() {
+    fails("int axis_job(int x) { return x; }\n", 2, &["axis.c:1:5: error: conflicting types for 'axis_job'"]);
+}
+
+#[test]
+fn a_failed_assertion_is_reported() {
+    let code = "#include \"FreeRTOS.h\"\nvoid axis_job(void)\n{\n    configASSERT(0);\n}\n";
+    fails(code, 1, &["an assertion of `axis` failed: configASSERT in line 4"]);
 }
 
 #[test]
@@ -70,7 +83,7 @@ fn a_misaligned_access_is_reported() {
 #[test]
 fn a_null_pointer_is_reported() {
     let code = "void axis_job(void) { *(volatile int *)0 = 1; for (volatile int i = 0; i < 100; i++) {} }\n";
-    fails(code, 1, &["`axis` accessed address 0x00000000, where there is nothing"]);
+    fails(code, 1, &["`axis` accessed an address at or after 0x00000000, where there is nothing", "axis_job"]);
 }
 
 #[test]
