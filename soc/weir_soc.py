@@ -190,9 +190,7 @@ class WeirSoC(SoCCore):
     def _add_uncached_window(self):
         address = Signal(30)
         self.cpu.cpu_params["o_dBusWishbone_ADR"] = address
-        self.comb += self.cpu.dbus.adr.eq(
-            Mux(address[26:30] == 0xC, Cat(address[:26], C(RAM_BASE >> 28, 4)), address)
-        )
+        self.comb += self.cpu.dbus.adr.eq(Mux(address[26:30] == 0xC, Cat(address[:26], C(RAM_BASE >> 28, 4)), address))
 
     def _add_timer(self, pins):
         self.submodules.timer = timer = Timer()

@@ -142,6 +142,7 @@ static void rx_driver(void *argument)
             rx_pass_up(buffer, length);
             rx_refill();
         }
+        rx_refill(); // it may have been woken for that
         (void)ulTaskNotifyTake(pdTRUE, portMAX_DELAY);
     }
 }

@@ -17,7 +17,8 @@
 
 static struct check_random random_state;
 
-// Whatever has happened: with all datagrams freed, every buffer is free or in a full ring, and frames still arrive.
+// Whatever has happened: with all datagrams freed, every buffer is free or in a ring that is at least half full, and
+// frames still arrive.
 static void check_recovers(void)
 {
     host.preempt = NULL;
@@ -27,15 +28,16 @@ static void check_recovers(void)
     }
     host_settle();
     host_check_conservation();
-    CHECK(host_in_ring() == STOCK_RX_RING);
-    CHECK(weir_status.rx_free == weir_scenario.rx_buffers - STOCK_RX_RING);
+    uint32_t in_ring = host_in_ring();
+    CHECK(in_ring >= STOCK_RX_RING / 2);
+    CHECK(weir_status.rx_free == weir_scenario.rx_buffers - in_ring);
     uint32_t before = host.received;
     host.application_keeps = false;
-    for (uint32_t i = 0; i < STOCK_RX_RING; i++) {
+    for (uint32_t i = 0; i < in_ring; i++) {
         CHECK(host_datagram(100));
     }
     host_settle();
-    CHECK(host.received == before + STOCK_RX_RING);
+    CHECK(host.received == before + in_ring);
     host_check_conservation();
 }
 

@@ -283,9 +283,7 @@ class Tb:
             return
         self.sent += 1
         bad = user or self.giant or len(self.current) < MIN_RX
-        self.verdict = (
-            "filtered" if self.off else "bad" if bad else "full" if self.no_room else "accepted"
-        )
+        self.verdict = "filtered" if self.off else "bad" if bad else "full" if self.no_room else "accepted"
         if self.verdict == "accepted":
             self.accepted.append(bytes(self.current))
             self.filling += self.frame_words

@@ -12,9 +12,7 @@ RTL = HERE.parent / "rtl"
 SOURCES = [RTL / name for name in (RTL / "nic_plain.f").read_text().split()]
 
 
-@pytest.mark.parametrize(
-    ("fifo_words", "burst_words"), [(1024, 8), (64, 3), (32, 1)], ids=["usual", "small", "single"]
-)
+@pytest.mark.parametrize(("fifo_words", "burst_words"), [(1024, 8), (64, 3), (32, 1)], ids=["usual", "small", "single"])
 def test_nic_plain(tmp_path, fifo_words, burst_words):
     runner = get_runner("verilator")
     runner.build(

@@ -19,9 +19,7 @@ LOGGER_PERIOD_S = 0.250
 
 async def connect(server: str, own_address: str) -> AsyncModbusTcpClient:
     """A connection that comes from one of this side's addresses."""
-    client = AsyncModbusTcpClient(
-        server, port=PORT, source_address=(own_address, 0), timeout=1, retries=0
-    )
+    client = AsyncModbusTcpClient(server, port=PORT, source_address=(own_address, 0), timeout=1, retries=0)
     if not await client.connect():
         raise SystemExit(f"{own_address} cannot connect to {server}")
     return client
@@ -72,9 +70,7 @@ async def logger(server: str, own_address: str, seconds: float) -> None:
 
 async def main(server: str, panel_address: str, logger_address: str, seconds: float) -> None:
     """Runs both."""
-    await asyncio.gather(
-        panel(server, panel_address, seconds), logger(server, logger_address, seconds)
-    )
+    await asyncio.gather(panel(server, panel_address, seconds), logger(server, logger_address, seconds))
 
 
 if __name__ == "__main__":

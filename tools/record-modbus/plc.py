@@ -26,9 +26,7 @@ async def main(address: str, seconds: float) -> None:
                     registers[index] = 2000 + round(300 * math.sin(phase))
 
     data = SimData(0, count=REGISTERS, values=0, datatype=DataType.REGISTERS)
-    server = ModbusTcpServer(
-        SimDevice(UNIT, simdata=[data], action=measure), address=(address, 502)
-    )
+    server = ModbusTcpServer(SimDevice(UNIT, simdata=[data], action=measure), address=(address, 502))
     await server.serve_forever(background=True)
     await asyncio.sleep(seconds)
     await server.shutdown()
