@@ -58,7 +58,7 @@ function baseOption() {
   return {
     animation: false,
     textStyle: textStyle(),
-    grid: { left: 8, right: 18, top: 22, bottom: 6, containLabel: true },
+    grid: { left: 8, right: 30, top: 22, bottom: 6, containLabel: true },
     tooltip: {
       trigger: 'axis', confine: true, backgroundColor: color('card'), borderColor: color('faint'), padding: [8, 12],
       textStyle: { color: color('ink'), fontSize: 13 }, axisPointer: { lineStyle: { color: color('faint') }, shadowStyle: { color: 'rgba(128,140,150,.12)' } },

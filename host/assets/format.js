@@ -45,11 +45,10 @@ function percent(share) {
   return `${integer.format(value)} %`;
 }
 
-/** 15,000 as 15k, for the ticks of an axis. */
+/** A tick of an axis. Thousands stay as they are: 9,000 beside 12k would be two units on one axis. */
 function short(value) {
   const size = Math.abs(value);
   if (size >= 1e6) return `${plain.format(value / 1e6)}M`;
-  if (size >= 1e4) return `${plain.format(value / 1e3)}k`;
   return plain.format(value);
 }
 

@@ -53,13 +53,13 @@ function taskTable() {
     const starved = task.jobs > 0 && !task.response_us;
     const response = quantiles.map((key, index) => {
       if (task.response_us) return time(task.response_us[key]);
-      return starved && index === 0 ? cell('starved', Infinity, 'bad') : NONE;
+      return starved ? cell(index === 0 || key === 'max' ? 'starved' : '–', Infinity, 'bad') : NONE;
     });
     const late = task.lateness_us.max;
     return [
-      ...runCells(run), cell(task.name), number(task.jobs), number(task.missed, task.missed > 0),
+      ...runCells(run), cell(task.name), task.jobs ? number(task.jobs) : NONE, task.jobs ? number(task.missed, task.missed > 0) : NONE,
       task.jobs ? cell(percent(task.missed / task.jobs), task.missed / task.jobs, task.missed ? 'bad' : '') : NONE,
-      ...response, time(late, late > 0), number(task.cycles), task.loops ? number(task.loops) : NONE,
+      ...response, starved ? cell('starved', Infinity, 'bad') : time(late, late > 0), number(task.cycles), task.loops ? number(task.loops) : NONE,
       number(task.preempted_cycles.isr), number(task.preempted_cycles.net),
     ];
   }));

@@ -10,8 +10,8 @@ function showSummary() {
   ];
   element('facts').replaceChildren(...facts.map((fact) => make('span', '', escapeHtml(fact))));
   element('verdicts').replaceChildren(...page.verdicts.map((verdict) => {
-    const card = make('div', `card verdict ${verdict.keeps ? 'keeps' : 'misses'}`);
-    const badge = verdict.keeps ? '✓ keeps deadlines' : '✕ misses deadlines';
+    const card = make('div', `card verdict ${verdict.keeps && !verdict.unanswered ? 'keeps' : 'misses'}`);
+    const badge = !verdict.keeps ? '✕ misses deadlines' : verdict.unanswered ? '✕ leaves peers unanswered' : '✓ keeps deadlines';
     card.innerHTML = `<header><h3>${escapeHtml(verdict.title)}</h3><span class="badge">${badge}</span></header>`;
     const list = make('ul');
     list.append(...verdict.sentences.map((sentence) => make('li', '', escapeHtml(sentence.replace(/ (?=[µ%])/g, '\u00a0')))));
@@ -91,7 +91,28 @@ function showLegends() {
   element('cpu-legend').innerHTML = legend(CPU_SHARES.map(([key, name]) => [CPU_COLORS[key], name]));
   const seen = FATES.filter(([key]) => runs.some((run) => run.flows.some((flow) => (flow[key] ?? flow.dropped[key]) > 0)));
   element('fate-legend').innerHTML = legend(seen);
+  element('starved-legend').innerHTML = variants.map((variant) => `<b style="color:var(--${variantStyle(variant).color})">✕</b>`).join(' ');
 }
+
+/** The height that shows whole rows only, and a word where columns are out of sight. */
+function fitTable(scroll) {
+  const rows = scroll.querySelectorAll('tbody tr');
+  const [head, row] = [scroll.querySelector('thead'), rows[0]];
+  if (!row) return;
+  const room = Math.max(6, Math.floor((560 - head.offsetHeight) / row.offsetHeight));
+  const wide = scroll.scrollWidth > scroll.clientWidth + 1, high = rows.length > room;
+  const bar = scroll.offsetHeight - scroll.clientHeight;
+  // Rows have fractions of pixels: their sum is measured, not counted.
+  const shown = high ? rows[room - 1].getBoundingClientRect().bottom - rows[0].getBoundingClientRect().top : 0;
+  scroll.style.maxHeight = high ? `${head.getBoundingClientRect().height + shown + bar}px` : '';
+  const more = [wide ? 'more columns to the right' : '', high ? `${count(rows.length)} rows in all` : ''].filter(Boolean).join(', ');
+  const note = scroll.nextElementSibling?.matches('.more') ? scroll.nextElementSibling : make('p', 'more');
+  note.textContent = more ? `Scroll the table: ${more}.` : '';
+  note.hidden = !more;
+  if (note.parentElement !== scroll.parentElement) scroll.after(note);
+}
+
+const fitTables = () => document.querySelectorAll('.scroll').forEach(fitTable);
 
 function showNavigation() {
   const sections = [...document.querySelectorAll('section[data-nav]')].filter((section) => !section.hidden);
@@ -108,18 +129,22 @@ function start() {
     document.querySelectorAll('main > section:not(#summary)').forEach((section) => { section.hidden = true; });
     return;
   }
+  showPeers();
   showControls();
   showLegends();
   segmented(element('quantiles'), QUANTILES, chosen.quantile, (key) => { chosen.quantile = key; drawCharts('response'); });
   drawCharts();
   showNumbers();
+  fitTables();
+  // The choice of a table puts a new one in place of the old.
+  element('tables').addEventListener('click', fitTables);
   const timeline = page.timelines.length ? showTimeline() : null;
   showNavigation();
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { drawCharts(); timeline?.restyle(); });
   let pause;
   addEventListener('resize', () => {
     clearTimeout(pause);
-    pause = setTimeout(() => live.forEach((chart) => chart.resize()), 60);
+    pause = setTimeout(() => { live.forEach((chart) => chart.resize()); fitTables(); }, 60);
   });
 }
 

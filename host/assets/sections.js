@@ -7,18 +7,29 @@ function drawMisses(box) {
   for (const name of tasks) {
     const seen = shownVariants().flatMap(shownRuns).map((run) => taskIn(run, name)).filter(Boolean);
     const worst = Math.max(0, ...seen.map((task) => (task.jobs ? task.missed / task.jobs : 0)));
-    const clean = worst === 0;
-    const place = panel(box, escapeHtml(name), clean ? '✓ no misses' : `up to ${percent(worst)}`, clean ? 'good' : 'bad');
+    const idle = seen.filter(isIdle), clean = worst === 0;
+    const [note, tone] = !clean ? [`up to ${percent(worst)}`, 'bad'] : idle.length ? ['no job came in some runs', 'bad'] : ['✓ no misses', 'good'];
+    const place = panel(box, escapeHtml(name), note, tone);
     const share = (run) => { const t = taskIn(run, name); return t && t.jobs ? (100 * t.missed) / t.jobs : null; };
     const describe = (run) => {
       const t = taskIn(run, name);
-      return t ? `${count(t.missed)} of ${count(t.jobs)}${t.jobs && !t.response_us ? ', starved' : ''}` : '–';
+      if (!t) return '–';
+      return isIdle(t) ? 'no job came' : `${count(t.missed)} of ${count(t.jobs)}${t.response_us ? '' : ', starved'}`;
     };
     const top = worst > 0.5 ? WHOLE : {};
     const axis = valueAxis((value) => `${plain.format(value)} %`, clean ? { max: 10, interval: 5 } : top);
-    draw(place, measureOption(share, describe, axis));
+    const option = measureOption(share, describe, axis);
+    const ceiling = clean ? 10 : worst > 0.5 ? 100 : niceCeiling(100 * worst);
+    if (sweep.axis && idle.length) {
+      if (!clean && worst <= 0.5) option.yAxis.max = ceiling;
+      option.series.push(crosses(shownVariants().flatMap(shownRuns).filter((run) => isIdle(taskIn(run, name))), ceiling));
+    }
+    draw(place, option);
   }
 }
+
+/** Whether nothing came to a task in a run. */
+const isIdle = (task) => Boolean(task) && task.jobs === 0;
 
 function drawResponse(box) {
   const tasks = namesOf(runs.map((run) => run.tasks.filter((task) => task.jobs > 0)));
@@ -34,11 +45,12 @@ function drawResponseOf(box, name) {
   const high = Math.max(...values, 1), low = Math.min(...values.filter((value) => value > 0), high);
   const log = high / low > 40;
   const ceiling = log ? 10 ** Math.ceil(Math.log10(high * 1.05)) : niceCeiling(high * 1.08);
-  const starved = all.filter((run) => { const t = taskIn(run, name); return t && t.jobs > 0 && !t.response_us; });
+  const starved = all.filter((run) => { const t = taskIn(run, name); return t && !t.response_us; });
   const place = panel(box, escapeHtml(name), deadline === null ? 'µs' : `deadline ${us(deadline)} µs`);
   const describe = (run) => {
     const t = taskIn(run, name);
-    if (!t || !t.jobs) return '–';
+    if (!t) return '–';
+    if (!t.jobs) return 'no job came';
     if (!t.response_us) return 'starved';
     return `${us(t.response_us.p50)} / ${us(t.response_us.p99)} / ${us(t.response_us.max)} µs`;
   };
@@ -78,7 +90,8 @@ function drawCpu(box) {
 }
 
 function drawPackets(box) {
-  for (const name of namesOf(runs.map((run) => run.flows))) {
+  const offered = (name) => runs.some((run) => flowIn(run, name)?.offered > 0);
+  for (const name of namesOf(runs.map((run) => run.flows)).filter(offered)) {
     const match = runs.map((run) => flowIn(run, name)?.match).find(Boolean) || '';
     box.append(make('h3', 'flow', `${escapeHtml(name)}<small>${match === name ? '' : escapeHtml(match)}</small>`));
     const grid = make('div', 'grid');

@@ -81,11 +81,15 @@ class Painter {
     for (const row of this.model.rows) {
       context.fillStyle = paint.ink;
       context.font = `600 12.5px ${this.font}`;
-      context.fillText(clip(context, row.name, GUTTER - 22), 12, row.top + 18);
+      const detail = rowDetail(row), below = row.height > 36;
+      context.font = `11px ${this.font}`;
+      // Beside the name the detail keeps its width, and the name gives way.
+      const taken = below || !detail ? 0 : context.measureText(detail).width + 10;
+      context.font = `600 12.5px ${this.font}`;
+      context.fillText(clip(context, row.name, GUTTER - 22 - taken), 12, row.top + 18);
       context.font = `11px ${this.font}`;
       context.fillStyle = paint.soft;
-      const detail = rowDetail(row);
-      if (row.height > 30) { context.fillText(detail, 12, row.top + 34); continue; }
+      if (below) { context.fillText(detail, 12, row.top + 34); continue; }
       context.textAlign = 'right';
       context.fillText(detail, GUTTER - 10, row.top + 18);
       context.textAlign = 'left';

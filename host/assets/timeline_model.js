@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A timeline as lanes from top to bottom, with what lies on each.
 
-const GUTTER = 156, MINIMAP = 34, RULER = 26, PACKET_ROWS = 14, PACKET_ROW = 6;
+const GUTTER = 184, MINIMAP = 34, RULER = 26, PACKET_ROWS = 14, PACKET_ROW = 6;
 const KIND_COLORS = { isr: 'isr', net: 'net', task: 'task', idle: 'idle' };
 
 /** Turns the page's lists into lanes with their spans, jobs and packets, each with a place from top to bottom. */

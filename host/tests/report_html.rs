@@ -39,7 +39,17 @@ fn loads_nothing_from_anywhere() {
         let own = page.split("* Licensed to the Apache").next().unwrap();
         assert!(!own.contains(load), "{load} in the page's head");
     }
-    for script in ["format", "charts", "sections", "numbers", "timeline", "timeline_model", "timeline_draw", "report"] {
+    for script in [
+        "format",
+        "charts",
+        "sections",
+        "numbers",
+        "timeline",
+        "timeline_model",
+        "timeline_draw",
+        "report.peers",
+        "report",
+    ] {
         let path = format!("{}/assets/{script}.js", env!("CARGO_MANIFEST_DIR"));
         let text = std::fs::read_to_string(path).unwrap();
         for load in ["http:", "https:", "fetch(", "XMLHttpRequest", "import(", "WebSocket"] {

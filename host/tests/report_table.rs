@@ -51,7 +51,7 @@ fn verdict_names_the_load_from_which_a_task_misses() {
     let text = unwrapped(&table(&synthetic::sweep(), 120, false));
     for wanted in [
         "stock: axis keeps every deadline up to flood 5,000 pps; at 10,000 it misses 11 of 200 deadlines \
-         (at most 667 µs late); from 15,000 it starves (no job completes).",
+         (up to 667 µs late); from 15,000 it starves (no job completes).",
         "driver: axis and command keep every deadline from flood 0 to 20,000 pps; the closest call leaves 271 µs.",
         "command loses packets from flood 5,000 pps; at 20,000 it gets 82 of 100 packets",
         "At flood 20,000 pps interrupts take 43 % of the CPU, network tasks 54 %",
@@ -108,4 +108,67 @@ fn odd_input_does_not_panic() {
     for width in [0, 1, 40, 500] {
         table(&results, width, true);
     }
+}
+
+#[test]
+fn peers_have_columns_and_a_sentence() {
+    let text = unwrapped(&table(&synthetic::sweep(), 120, false));
+    for wanted in [
+        "Peers, round trip in µs",
+        "panel: at flood 0 pps 50 sent, 50 answered, none failed",
+        "plant: at flood 0 pps 67 sent, 3 answered, none failed; from 15,000 67 sent, none answered, none failed.",
+    ] {
+        assert!(text.contains(wanted), "{wanted}\nis not in\n{text}");
+    }
+    let mut alone = synthetic::single();
+    alone.runs[0].peers.clear();
+    assert!(!table(&alone, 120, false).contains("Peers"));
+}
+
+#[test]
+fn a_task_to_which_nothing_comes_does_not_look_innocent() {
+    let mut results = synthetic::sweep();
+    let run = &mut results.runs[5];
+    run.tasks[1].jobs = 0;
+    run.tasks[1].missed = 0;
+    run.tasks[1].response_us = None;
+    run.tasks[1].lateness_us.max = None;
+    run.flows[0] = weir::results::FlowResult { offered: 0, delivered: 0, in_flight: 0, ..run.flows[0].clone() };
+    run.flows[0].dropped = weir::results::Dropped::default();
+    let text = unwrapped(&table(&results, 120, false));
+    assert!(text.contains("at 20,000 it gets no job"), "{text}");
+    assert!(text.contains("No packet for command arrives at flood 20,000 pps."), "{text}");
+}
+
+#[test]
+fn verdict_names_the_first_load_with_misses_and_the_worst() {
+    let mut results = synthetic::sweep();
+    for (index, missed) in [(1, 2), (2, 9), (3, 114), (4, 150)] {
+        let axis = &mut results.runs[index].tasks[0];
+        axis.missed = missed;
+        axis.response_us = results_response();
+        axis.lateness_us.max = Some(missed as f64);
+    }
+    let text = unwrapped(&table(&results, 120, false));
+    let wanted = "stock: axis keeps its deadlines only without flood; from flood 1,000 to 15,000 pps it misses deadlines \
+                  (2 of 200 at 1,000; at worst 150 of 200 at 15,000; up to 150 µs late); at 20,000 it starves";
+    assert!(text.contains(wanted), "{text}");
+}
+
+fn results_response() -> Option<weir::results::Quantiles> {
+    synthetic::single().runs[0].tasks[0].response_us.clone()
+}
+
+#[test]
+fn nothing_is_said_of_packets_when_none_came() {
+    let mut results = synthetic::single();
+    for flow in &mut results.runs[0].flows {
+        flow.offered = 0;
+        flow.delivered = 0;
+        flow.in_flight = 0;
+        flow.dropped = weir::results::Dropped::default();
+    }
+    let text = table(&results, 120, false);
+    assert!(!text.contains("Packets") && !text.contains("All 0"), "{text}");
+    assert!(text.contains("No buffer leaked."), "{text}");
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::sweep::Sweep;
 use super::verdict::{Conservation, Verdict, conservation, verdicts};
-use crate::results::Results;
+use crate::results::{Results, Run};
 use crate::timeline::{Fate, LaneKind, Stage, Timeline};
 
 /// Everything the page shows.
@@ -56,17 +56,23 @@ impl<'a> Page<'a> {
             sweep: Sweep::of(results),
             verdicts: verdicts(results),
             conservation: conservation(results),
-            timelines: known.map(|(run, timeline)| page_timeline(*run, timeline)).collect(),
+            timelines: known.map(|(run, timeline)| page_timeline(*run, &results.runs[*run], timeline)).collect(),
         }
     }
 }
 
-fn page_timeline(run: usize, timeline: &Timeline) -> PageTimeline<'_> {
+/// Flows stand in the order of the scenario, `background` last, whichever packet came first.
+fn flow_names<'a>(run: &'a Run, timeline: &Timeline) -> Vec<&'a str> {
+    let seen = |name: &str| timeline.packets.iter().any(|packet| packet.flow == name);
+    run.flows.iter().map(|flow| flow.name.as_str()).filter(|name| seen(name)).collect()
+}
+
+fn page_timeline<'a>(run: usize, found: &'a Run, timeline: &'a Timeline) -> PageTimeline<'a> {
     let at = |cycle: u64| (cycle as i64).wrapping_sub(timeline.start as i64);
     let lanes =
         timeline.lanes.iter().map(|lane| PageLane { name: &lane.name, kind: kind(lane.kind), priority: lane.priority });
     let known = |lane: usize| lane < timeline.lanes.len();
-    let mut flows: Vec<&str> = Vec::new();
+    let mut flows: Vec<&str> = flow_names(found, timeline);
     let mut packets = Vec::with_capacity(timeline.packets.len());
     for packet in &timeline.packets {
         let flow = flows.iter().position(|name| *name == packet.flow).unwrap_or_else(|| {

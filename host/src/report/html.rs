@@ -8,7 +8,7 @@ use crate::timeline::Timeline;
 const PAGE: &str = include_str!("../../assets/report.html");
 const STYLE: &str = include_str!("../../assets/report.css");
 const CHART_LIBRARY: &str = include_str!("../../assets/vendor/echarts.common.min.js");
-const SCRIPTS: [&str; 8] = [
+const SCRIPTS: [&str; 9] = [
     include_str!("../../assets/format.js"),
     include_str!("../../assets/charts.js"),
     include_str!("../../assets/sections.js"),
@@ -16,6 +16,7 @@ const SCRIPTS: [&str; 8] = [
     include_str!("../../assets/timeline_model.js"),
     include_str!("../../assets/timeline_draw.js"),
     include_str!("../../assets/timeline.js"),
+    include_str!("../../assets/report.peers.js"),
     include_str!("../../assets/report.js"),
 ];
 

@@ -8,6 +8,7 @@ mod data;
 mod format;
 mod grid;
 mod html;
+mod peers;
 mod perfetto;
 mod perfetto_arrows;
 pub mod perfetto_proto;

@@ -30,6 +30,32 @@ impl Points<'_> {
         }
     }
 
+    /// The loads above 0 at which none of the flow's packets were offered, though some were at others.
+    pub fn silent(&self, flows: &[Option<&FlowResult>]) -> Option<String> {
+        let key = self.key?;
+        let none = |(flow, x): &(&Option<&FlowResult>, &f64)| **x != 0.0 && flow.is_some_and(|f| f.offered == 0);
+        let loads: Vec<String> = flows.iter().zip(&self.x).filter(none).map(|(_, x)| format::load(*x)).collect();
+        (!loads.is_empty()).then(|| {
+            let unit = super::sweep::unit(key);
+            let gap = if unit.is_empty() { "" } else { " " };
+            format!("{} {}{gap}{unit}", format::clean(key), format::list(&loads))
+        })
+    }
+
+    /// Where the first run of several stands, when nothing above it is like it: `without flood`, `at the lowest flood,
+    /// 1,000 pps`.
+    fn lowest(&self) -> String {
+        let (Some(key), Some(&x)) = (self.key, self.x.first()) else {
+            return String::new();
+        };
+        let name = format::clean(key);
+        match key.contains('.') {
+            true => format!("at {}", named_value(key, x)),
+            false if x == 0.0 => format!("without {name}"),
+            false => format!("at the lowest {name}, {}", bare(key, x)),
+        }
+    }
+
     /// Where runs `first..=last` stand: `up to`, `at`, `from` or `from … to`. Only the first mention names the key.
     fn range(&self, first: usize, last: usize, named: bool) -> String {
         let Some(key) = self.key else {
@@ -41,10 +67,11 @@ impl Points<'_> {
         let (a, b, end) = (self.x[first], self.x[last], self.x.len() - 1);
         match () {
             () if first == 0 && last == end => self.everywhere().trim_start().to_string(),
-            () if first == last && first != 0 && last != end => format!("at {}", name(a)),
+            () if first == last => format!("at {}", name(a)),
             () if first == 0 => format!("up to {}", name(b)),
             () if last == end => format!("from {}", name(a)),
-            () => format!("from {} to {}", name(a), format::load(b)),
+            () if named => format!("from {} {} to {}", format::clean(key), format::load(a), bare(key, b)),
+            () => format!("from {} to {}", format::load(a), format::load(b)),
         }
     }
 }
@@ -62,6 +89,7 @@ fn bare(key: &str, x: f64) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     None,
+    Idle,
     Keeps,
     Misses,
     MissesAll,
@@ -71,7 +99,7 @@ enum Outcome {
 fn outcome(task: Option<&TaskResult>) -> Outcome {
     match task {
         None => Outcome::None,
-        Some(task) if task.jobs == 0 => Outcome::None,
+        Some(task) if task.jobs == 0 => Outcome::Idle,
         Some(task) if task.missed == 0 => Outcome::Keeps,
         Some(task) if task.response_us.is_none() => Outcome::Starves,
         Some(task) if task.missed >= task.jobs => Outcome::MissesAll,
@@ -79,18 +107,31 @@ fn outcome(task: Option<&TaskResult>) -> Outcome {
     }
 }
 
+/// Whether a task had nothing to do at a load that is not just the absence of one.
+pub fn has_idle_run(points: &Points, tasks: &[Option<&TaskResult>]) -> bool {
+    tasks.iter().zip(&points.x).any(|(task, x)| outcome(*task) == Outcome::Idle && (points.key.is_none() || *x != 0.0))
+}
+
 /// `keeps every deadline up to flood 5,000 pps; at 10,000 it misses 12 of 200; from 15,000 it starves`.
 pub fn deadlines(points: &Points, tasks: &[Option<&TaskResult>]) -> String {
     let outcomes: Vec<Outcome> = tasks.iter().map(|task| outcome(*task)).collect();
-    let segments = segments(&outcomes);
+    let keeps_only_first = outcomes.len() > 1
+        && outcomes.iter().position(|o| *o == Outcome::Keeps) == Some(0)
+        && !outcomes[1..].contains(&Outcome::Keeps);
     let mut clauses: Vec<String> = Vec::new();
-    for (outcome, first, last) in segments {
-        if outcome == Outcome::None {
+    for (outcome, first, last) in segments(&outcomes) {
+        // Without the traffic that it waits for a task has no job: nothing to tell.
+        let absent = outcome == Outcome::Idle && points.key.is_some() && last == 0 && points.x[0] == 0.0;
+        if outcome == Outcome::None || absent {
+            continue;
+        }
+        if keeps_only_first && first == 0 {
+            clauses.push(format!("keeps its deadlines only {}", points.lowest()));
             continue;
         }
         let leading = clauses.is_empty();
-        let place = points.range(first, last, leading);
-        let what = deed(outcome, &tasks[first..=last], leading);
+        let place = points.range(first, last, leading || (keeps_only_first && clauses.len() == 1));
+        let what = deed(outcome, points, tasks, (first, last), leading);
         clauses.push(match (leading, place.is_empty()) {
             (_, true) => what,
             (true, false) => format!("{what} {place}"),
@@ -100,31 +141,51 @@ pub fn deadlines(points: &Points, tasks: &[Option<&TaskResult>]) -> String {
     clauses.join("; ")
 }
 
-fn deed(outcome: Outcome, tasks: &[Option<&TaskResult>], leading: bool) -> String {
-    let tasks: Vec<&TaskResult> = tasks.iter().flatten().copied().collect();
+fn deed(
+    outcome: Outcome,
+    points: &Points,
+    tasks: &[Option<&TaskResult>],
+    (first, last): (usize, usize),
+    leading: bool,
+) -> String {
     match outcome {
         Outcome::None => String::new(),
+        Outcome::Idle => "gets no job".into(),
         Outcome::Keeps if leading => "keeps every deadline".into(),
         Outcome::Keeps => "keeps them".into(),
         Outcome::Starves => "starves (no job completes)".into(),
         Outcome::MissesAll => "misses every deadline".into(),
         Outcome::Misses => {
-            let missed = |task: &&TaskResult| task.missed;
-            let (low, high) = (tasks.iter().map(missed).min(), tasks.iter().map(missed).max());
-            let jobs = tasks.iter().map(|task| task.jobs).max().unwrap_or(0);
-            let late = tasks.iter().filter_map(|task| task.lateness_us.max).max_by(f64::total_cmp);
-            let late = late.map_or(String::new(), |us| format!(" (at most {} µs late)", format::us(us)));
-            match (low, high) {
-                (Some(low), Some(high)) if low != high => {
-                    let (low, high) = (format::count(low), format::count(high));
-                    format!("misses {low} to {high} of {} deadlines{late}", format::count(jobs))
-                }
-                (_, high) => {
-                    format!("misses {} of {}{late}", format::count(high.unwrap_or(0)), number(jobs, "deadline"))
-                }
-            }
+            let seen: Vec<(f64, &TaskResult)> =
+                (first..=last).filter_map(|i| Some((*points.x.get(i)?, tasks[i]?))).collect();
+            misses(points, &seen)
         }
     }
+}
+
+/// How many jobs miss: at the first of the loads, and where it is worst.
+fn misses(points: &Points, seen: &[(f64, &TaskResult)]) -> String {
+    let share = |task: &TaskResult| task.missed as f64 / task.jobs.max(1) as f64;
+    let worst = seen.iter().max_by(|a, b| share(a.1).total_cmp(&share(b.1)));
+    let (Some((x, task)), Some((worst_x, worst))) = (seen.first(), worst) else {
+        return String::new();
+    };
+    let late = seen.iter().filter_map(|(_, task)| task.lateness_us.max).max_by(f64::total_cmp);
+    let late = late.map_or(String::new(), |us| format!("up to {} µs late", format::us(us)));
+    let of = |task: &TaskResult| format!("{} of {}", format::count(task.missed), format::count(task.jobs));
+    let tail = |start: &str| if late.is_empty() { String::new() } else { format!("{start}{late}") };
+    if seen.len() == 1 {
+        let end = if late.is_empty() { "" } else { ")" };
+        return format!(
+            "misses {} of {}{}{end}",
+            format::count(task.missed),
+            number(task.jobs, "deadline"),
+            tail(" (")
+        );
+    }
+    let at = |x: f64| if points.key.is_some() { format!(" at {}", format::load(x)) } else { String::new() };
+    let first = if x == worst_x { String::new() } else { format!("{}{}; ", of(task), at(*x)) };
+    format!("misses deadlines ({first}at worst {}{}{})", of(worst), at(*worst_x), tail("; "))
 }
 
 /// `loses packets from flood 10,000 pps; at 20,000 it gets 3 of 100 (90 no room in NIC or ring)`.

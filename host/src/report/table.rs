@@ -3,6 +3,7 @@
 
 use super::format::{self, count, percent, us};
 use super::grid::{self, Cell, Group, Tone};
+use super::peers;
 use super::sweep::{Sweep, unit};
 use super::verdict::{conservation, verdicts};
 use crate::results::{Dropped, FlowResult, Results, Run, TaskResult};
@@ -17,13 +18,18 @@ pub fn table(results: &Results, width: usize, color: bool) -> String {
     }
     let lead = lead(results);
     let sections = [
-        ("Deadlines, times in µs", tasks(results)),
-        ("Packets", flows(results)),
-        ("CPU", vec![shares(results), interrupts(results), buffers(results)]),
+        ("Deadlines, times in µs", tasks(results), lateness_note(results)),
+        ("Peers, round trip in µs", peers::groups(results), Some(peers::NOTE)),
+        ("Packets", flows(results), None),
+        ("CPU", vec![shares(results), interrupts(results), buffers(results)], None),
     ];
-    for (title, groups) in sections {
-        if !groups.is_empty() {
-            text += &format!("\n{}\n{}", grid::paint(title, "1;4", color), grid::draw(&lead, &groups, width, color));
+    for (title, groups, note) in sections {
+        if groups.is_empty() {
+            continue;
+        }
+        text += &format!("\n{}\n{}", grid::paint(title, "1;4", color), grid::draw(&lead, &groups, width, color));
+        if let Some(note) = note {
+            text += &format!("{}\n", grid::paint(&wrap(note, width), "2", color));
         }
     }
     text + "\n" + &closing(results, width, color)
@@ -49,6 +55,15 @@ fn heading(results: &Results, color: bool) -> String {
     format!("{name}: {runs} on {}, {mhz} MHz, seed {}\n", format::clean(&results.platform), results.seed)
 }
 
+/// How to read response and lateness together, where it matters.
+fn lateness_note(results: &Results) -> Option<&'static str> {
+    let missed = results.runs.iter().flat_map(|run| &run.tasks).any(|task| task.missed > 0);
+    missed.then_some(
+        "Response counts completed jobs only; lateness counts jobs that never completed, too, with what they had when \
+         the run ended.",
+    )
+}
+
 /// The columns that name a run.
 fn lead(results: &Results) -> Group {
     let keys = Sweep::of(results).keys;
@@ -70,7 +85,9 @@ fn tasks(results: &Results) -> Vec<Group> {
     let find = |run: &'_ Run, name: &str| run.tasks.iter().find(|task| task.name == name).cloned();
     let group = |name: &&str| {
         let found: Vec<Option<TaskResult>> = results.runs.iter().map(|run| find(run, name)).collect();
-        let background = found.iter().flatten().all(|task| task.jobs == 0);
+        // A receiving task to which nothing came has no jobs either, but it has a flow.
+        let receives = results.runs.iter().any(|run| run.flows.iter().any(|flow| flow.name == *name));
+        let background = !receives && found.iter().flatten().all(|task| task.jobs == 0);
         let heads: &[&str] = if background { &["loops"] } else { &["missed/jobs", "p99", "max", "lateness"] };
         let mut group = Group::new(name, heads);
         for task in &found {
@@ -90,7 +107,10 @@ fn deadline_cells(task: &TaskResult) -> Vec<Cell> {
     let tone = if task.missed > 0 { Tone::Bad } else { Tone::Plain };
     let (p99, max) = match &task.response_us {
         Some(response) => (Cell::plain(us(response.p99)), Cell::plain(us(response.max))),
-        None if task.jobs > 0 => (Cell::new("starved", Tone::Bad), Cell::new("-", Tone::Dim)),
+        None if task.jobs > 0 => {
+            let starved = Cell::new("starved", Tone::Bad);
+            return vec![Cell::new(missed, tone), starved.clone(), starved.clone(), starved];
+        }
         None => (Cell::new("-", Tone::Dim), Cell::new("-", Tone::Dim)),
     };
     let lateness = match task.lateness_us.max {
@@ -100,7 +120,11 @@ fn deadline_cells(task: &TaskResult) -> Vec<Cell> {
     vec![Cell::new(missed, tone), p99, max, lateness]
 }
 
+/// Nothing when no packet was offered in any run.
 fn flows(results: &Results) -> Vec<Group> {
+    if results.runs.iter().flat_map(|run| &run.flows).all(|flow| flow.offered == 0) {
+        return Vec::new();
+    }
     let names = names(results.runs.iter().flat_map(|run| run.flows.iter().map(|flow| flow.name.as_str())));
     let group = |name: &&str| {
         let mut group = Group::new(name, &["delivered/offered", "<dropped"]);
@@ -174,7 +198,7 @@ fn buffers(results: &Results) -> Group {
 fn closing(results: &Results, width: usize, color: bool) -> String {
     let mut text = grid::paint("Verdict", "1;4", color) + "\n";
     for verdict in verdicts(results) {
-        let code = if verdict.keeps { "1;32" } else { "1;31" };
+        let code = if verdict.keeps && !verdict.unanswered { "1;32" } else { "1;31" };
         let whole = format!("{}: {}", verdict.title, verdict.sentences.join(" "));
         let lines = wrap(&whole, width);
         let rest = lines.strip_prefix(verdict.title.as_str()).unwrap_or(&lines);

@@ -4,6 +4,7 @@
 use serde::Serialize;
 
 use super::format;
+use super::peers;
 use super::phrase::{self, Points};
 use super::sweep::{Series, Sweep, named_value};
 use crate::results::{FlowResult, Results, Run, TaskResult};
@@ -19,7 +20,9 @@ pub struct Verdict {
     pub fixed: Vec<(String, f64)>,
     /// Whether no job of any task missed its deadline.
     pub keeps: bool,
-    /// One sentence per subject: deadlines, CPU, packets.
+    /// Whether a peer's requests failed or stayed unanswered in some run.
+    pub unanswered: bool,
+    /// One sentence per subject: deadlines, peers, packets, CPU.
     pub sentences: Vec<String>,
 }
 
@@ -59,6 +62,7 @@ pub fn conservation(results: &Results) -> Conservation {
     let runs = phrase::number(results.runs.len() as u64, "run");
     let sentence = match faults.as_slice() {
         [] if results.runs.is_empty() => "There are no runs.".into(),
+        [] if packets == 0 => "No buffer leaked.".into(),
         [] => format!("All {} packets of {runs} are accounted for; no buffer leaked.", format::count(packets)),
         [first, rest @ ..] => {
             let more = if rest.is_empty() { String::new() } else { format!(" (and {} more)", rest.len()) };
@@ -78,6 +82,8 @@ fn verdict(sweep: &Sweep, series: &Series) -> Verdict {
     let title = std::iter::once(format::clean(series.variant)).chain(fixed).collect::<Vec<_>>().join(", ");
     let points = Points { key: sweep.axis.as_deref(), x: series.runs.iter().map(|run| sweep.x(run)).collect() };
     let mut sentences = deadlines(&points, series);
+    let (peers, unanswered) = peers::sentences(&points, series);
+    sentences.extend(peers);
     sentences.extend(packets(&points, series));
     sentences.extend(series.runs.last().map(|run| cpu(&points, run)));
     Verdict {
@@ -85,12 +91,13 @@ fn verdict(sweep: &Sweep, series: &Series) -> Verdict {
         variant: series.variant.into(),
         fixed: series.fixed.clone(),
         keeps: series.runs.iter().all(|run| run.tasks.iter().all(|task| task.missed == 0)),
+        unanswered,
         sentences,
     }
 }
 
 /// Names in the order of the first run that has them.
-fn names<'a, T: 'a>(items: impl Iterator<Item = &'a T>, name: impl Fn(&'a T) -> &'a str) -> Vec<&'a str> {
+pub(super) fn names<'a, T: 'a>(items: impl Iterator<Item = &'a T>, name: impl Fn(&'a T) -> &'a str) -> Vec<&'a str> {
     let mut all = Vec::new();
     for item in items {
         if !all.contains(&name(item)) {
@@ -101,12 +108,17 @@ fn names<'a, T: 'a>(items: impl Iterator<Item = &'a T>, name: impl Fn(&'a T) -> 
 }
 
 fn deadlines(points: &Points, series: &Series) -> Vec<String> {
-    let tasks = names(series.runs.iter().flat_map(|run| &run.tasks).filter(|t| t.jobs > 0), |t| &t.name);
+    // A receiving task may never have had a job; it is told from a background task by its flow.
+    let expects = |run: &Run, name: &str| run.flows.iter().any(|flow| flow.name == name);
+    let all = series.runs.iter().flat_map(|run| run.tasks.iter().filter(|t| t.jobs > 0 || expects(run, &t.name)));
+    let tasks = names(all, |t| &t.name);
     let of = |name: &str| -> Vec<Option<&TaskResult>> {
         series.runs.iter().map(|run| run.tasks.iter().find(|task| task.name == name)).collect()
     };
-    let (keep, miss): (Vec<_>, Vec<_>) =
-        tasks.into_iter().partition(|name| of(name).iter().flatten().all(|task| task.missed == 0));
+    let (keep, miss): (Vec<_>, Vec<_>) = tasks.into_iter().partition(|name| {
+        let tasks = of(name);
+        tasks.iter().flatten().all(|task| task.missed == 0) && !phrase::has_idle_run(points, &tasks)
+    });
     let mut sentences: Vec<String> =
         miss.iter().map(|name| format!("{} {}.", format::clean(name), phrase::deadlines(points, &of(name)))).collect();
     if !keep.is_empty() {
@@ -127,8 +139,11 @@ fn packets(points: &Points, series: &Series) -> Vec<String> {
     let of = |name: &str| -> Vec<Option<&FlowResult>> {
         series.runs.iter().map(|run| run.flows.iter().find(|flow| flow.name == name)).collect()
     };
-    let (whole, lossy): (Vec<_>, Vec<_>) =
-        flows.into_iter().partition(|name| of(name).iter().flatten().all(|flow| flow.dropped.total() == 0));
+    let silent: Vec<(&str, String)> =
+        flows.iter().filter_map(|name| Some((*name, points.silent(&of(name))?))).collect();
+    let (lossy, flows): (Vec<_>, Vec<_>) =
+        flows.into_iter().partition(|name| of(name).iter().flatten().any(|flow| flow.dropped.total() > 0));
+    let whole: Vec<&str> = flows.into_iter().filter(|name| silent.iter().all(|(other, _)| other != name)).collect();
     let mut sentences: Vec<String> =
         lossy.iter().map(|name| format!("{} {}.", format::clean(name), phrase::losses(points, &of(name)))).collect();
     if !whole.is_empty() {
@@ -136,17 +151,20 @@ fn packets(points: &Points, series: &Series) -> Vec<String> {
         let verb = if whole.len() == 1 { "loses" } else { "lose" };
         sentences.push(format!("{who} {verb} no packet{}.", points.everywhere()));
     }
+    sentences.extend(
+        silent.iter().map(|(name, loads)| format!("No packet for {} arrives at {loads}.", format::clean(name))),
+    );
     sentences
 }
 
 fn cpu(points: &Points, run: &Run) -> String {
     let share = |value: f64| format!("{} %", format::percent(value));
+    let idle = if run.cpu.idle >= 0.01 { format!("; {} is idle", share(run.cpu.idle)) } else { String::new() };
     let text = format!(
-        "interrupts take {} of the CPU, network tasks {}, the tasks {}; {} is idle.",
+        "interrupts take {} of the CPU, network tasks {}, the tasks {}{idle}.",
         share(run.cpu.isr),
         share(run.cpu.net),
         share(run.cpu.tasks),
-        share(run.cpu.idle)
     );
     match points.x.last() {
         Some(&x) if points.key.is_some() => format!("At {} {text}", points.at(x)),

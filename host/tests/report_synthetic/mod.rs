@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use weir::results::{
-    Buffers, CpuShares, CycleQuantiles, Dropped, FlowResult, Interrupts, Lateness, PathResult, Preempted, Quantiles,
-    Results, Run, TaskResult,
+    Buffers, CpuShares, CycleQuantiles, Dropped, FlowResult, Interrupts, Lateness, PathResult, PeerResult, Preempted,
+    Quantiles, Results, Run, TaskResult,
 };
 
 pub mod device;
@@ -79,6 +79,7 @@ pub fn run(variant: &str, load: Option<f64>) -> Run {
             background_task("worker", tasks),
         ],
         flows: vec![command_flow(pressure), background_flow(pps, pressure)],
+        peers: vec![master(pressure), replay(pressure)],
         interrupts: Interrupts {
             count: 200 + (pps * 0.2 * strength.max(0.1)) as u64,
             nic: (pps * 0.2 * strength.max(0.1)) as u64,
@@ -150,6 +151,20 @@ fn command_flow(pressure: f64) -> FlowResult {
         in_flight,
         latency_us: (!starved).then_some(q),
     }
+}
+
+/// A Modbus master that asks 50 times.
+fn master(pressure: f64) -> PeerResult {
+    let answered = (50.0 * (1.3 - pressure).clamp(0.0, 1.0)) as u64;
+    let q = Quantiles { min: 300.0, p50: 410.0, p90: 600.0, p99: 900.0, p999: 1_100.0, max: 1_100.0 };
+    let failed = if pressure > 0.5 { (50 - answered) / 2 } else { 0 };
+    PeerResult { name: "panel".into(), sent: 50, answered, failed, round_trip_us: (answered > 0).then_some(q) }
+}
+
+/// Three replayed conversations.
+fn replay(pressure: f64) -> PeerResult {
+    let answered = if pressure < 0.9 { 3 } else { 0 };
+    PeerResult { name: "plant".into(), sent: 67, answered, failed: 0, round_trip_us: None }
 }
 
 fn background_flow(pps: f64, pressure: f64) -> FlowResult {
