@@ -4,22 +4,10 @@
 const peerNames = namesOf(runs.map((run) => run.peers));
 const peerIn = (run, name) => run.peers.find((peer) => peer.name === name);
 
-/**
- * What 100 % is for a peer in a run: its requests; or what its best run answered, where whole conversations count and
- * pieces of payload were sent.
- */
-function answerable(name) {
-  const seen = runs.map((run) => peerIn(run, name)).filter(Boolean);
-  if (seen.some((peer) => peer.round_trip_us)) return { note: 'of its requests', of: (peer) => peer.sent };
-  const best = Math.max(1, ...seen.map((peer) => peer.answered));
-  return { note: 'conversations, of its best run', of: () => best };
-}
-
 function drawPeers(box) {
   for (const name of peerNames) {
-    const { note, of } = answerable(name);
-    const place = panel(box, escapeHtml(name), note, '', true);
-    const share = (run) => { const peer = peerIn(run, name); return peer && of(peer) ? (100 * peer.answered) / of(peer) : null; };
+    const place = panel(box, escapeHtml(name), 'of what it sent', '', true);
+    const share = (run) => { const peer = peerIn(run, name); return peer && peer.sent ? (100 * peer.answered) / peer.sent : null; };
     const describe = (run) => {
       const peer = peerIn(run, name);
       return peer ? `${count(peer.sent)} sent, ${count(peer.answered)} answered, ${count(peer.failed)} failed` : '–';

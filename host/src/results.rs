@@ -130,9 +130,9 @@ pub struct PeerResult {
     pub name: String,
     /// Requests, or pieces of captured payload, that it sent.
     pub sent: u64,
-    /// Requests answered, or conversations that ran to the end of their script.
+    /// Of these, those that the device answered.
     pub answered: u64,
-    /// Timed out, refused or broken off.
+    /// Requests without an answer in time, refused connections, broken conversations.
     pub failed: u64,
     /// From sending a request to reading its answer; null when none was answered.
     pub round_trip_us: Option<Quantiles>,

@@ -190,7 +190,7 @@ fn captured_conversations_are_held_anew_at_their_times() {
     let mut device = FakeDevice::new(Manner::Right);
     let (frames, stats) = play(&scenario, &mut device);
     assert_eq!(device.received, b"hello again and reset", "no retransmission of the capture is sent again");
-    assert_eq!((stats.connections, stats.sent, stats.answered, stats.failed), (2, 3, 2, 0));
+    assert_eq!((stats.connections, stats.sent, stats.failed), (2, 3, 0));
     assert_eq!(device.accepted, 2);
     let carries = |frame: &&WireFrame, text: &[u8]| frame.bytes.windows(text.len()).any(|window| window == text);
     for (text, ms) in [(&b"hello "[..], 10), (b"again", 20), (b" and reset", 60)] {
@@ -234,10 +234,11 @@ fn the_reference_captures_are_held_live() {
         let mut device = FakeDevice::new(Manner::Right);
         let (_, stats) = play(&scenario, &mut device);
         println!(
-            "{name}: {} connections, {} whole, {} broken, {} payloads",
-            stats.connections, stats.answered, stats.failed, stats.sent
+            "{name}: {} connections, {} broken, {} of {} payloads answered",
+            stats.connections, stats.failed, stats.answered, stats.sent
         );
-        assert!(stats.connections >= 2 && stats.sent > 10, "{stats:?}");
+        assert!(stats.connections >= 2 && stats.sent > 10 && stats.answered > 10, "{stats:?}");
+        assert_eq!(stats.round_trip_cycles.len() as u64, stats.answered);
         assert!(!device.received.is_empty());
     }
 }

@@ -9,9 +9,9 @@ use super::verdict::names;
 use crate::results::{PeerResult, Results};
 
 /// What a reader has to know about the columns.
-pub const NOTE: &str = "Sent: requests, or pieces of recorded payload. Answered: requests answered, or recorded \
-                        conversations that ran to their end. What was under way at the end of the run is neither \
-                        answered nor failed.";
+pub const NOTE: &str = "Sent: requests, or pieces of recorded payload. Failed: requests without an answer in time, or \
+                        conversations that broke. What was under way at the end of the run is neither answered nor \
+                        failed.";
 
 /// One sentence per peer, and whether one of them was let down in some run.
 pub fn sentences(points: &Points, series: &Series) -> (Vec<String>, bool) {
@@ -32,19 +32,15 @@ pub fn sentences(points: &Points, series: &Series) -> (Vec<String>, bool) {
     (sentences, let_down)
 }
 
-/// How much of what a peer wanted it got, of 1. Pieces of payload are not answered one by one: a replayed
-/// conversation, which has no round trips, is measured by the best run.
-fn share(peer: &PeerResult, peers: &[(usize, &PeerResult)]) -> f64 {
-    let best = peers.iter().map(|(_, peer)| peer.answered).max().unwrap_or(0);
-    let requests = peers.iter().any(|(_, peer)| peer.round_trip_us.is_some());
-    let of = if requests { peer.sent } else { best };
-    peer.answered as f64 / of.max(1) as f64
+/// How much of what a peer sent was answered, of 1.
+fn share(peer: &PeerResult) -> f64 {
+    peer.answered as f64 / peer.sent.max(1) as f64
 }
 
 fn sentence(points: &Points, peers: &[(usize, &PeerResult)]) -> (String, bool) {
     let bad = |peer: &PeerResult| {
         let wanted = peer.sent > 0 || peer.failed > 0;
-        wanted && (peer.failed > 0 || peer.answered == 0 || share(peer, peers) < 0.5)
+        wanted && (peer.failed > 0 || peer.answered == 0 || share(peer) < 0.5)
     };
     // From a load on, if all the ones above it are alike.
     let word = |index: usize| {
@@ -66,7 +62,7 @@ fn sentence(points: &Points, peers: &[(usize, &PeerResult)]) -> (String, bool) {
         return (format!("nothing fails{everywhere} ({last})"), false);
     };
     let failing = peers.iter().filter(|(_, peer)| bad(peer));
-    let worst = failing.min_by(|a, b| share(a.1, peers).total_cmp(&share(b.1, peers)));
+    let worst = failing.min_by(|a, b| share(a.1).total_cmp(&share(b.1)));
     let good = peers.first().filter(|(_, peer)| !bad(peer) && peer.sent > 0);
     let worst = worst.filter(|worst| worst.0 != first_bad.0);
     let told = good.into_iter().chain([first_bad]).chain(worst);

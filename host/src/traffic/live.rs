@@ -28,6 +28,8 @@ struct Session {
     steps: VecDeque<(u64, Step)>,
     /// Bytes of the first step that the stack has taken already.
     taken: usize,
+    /// When the last piece was sent, if nothing has come back since.
+    asked: Option<u64>,
 }
 
 /// What a session comes to.
@@ -50,7 +52,7 @@ impl LiveClients {
         self.stats.connections += 1;
         match net.connect(self.device, script.server_port, script.client_port) {
             Some(socket) => {
-                self.sessions.push(Session { socket, steps: script.steps.into(), taken: 0 });
+                self.sessions.push(Session { socket, steps: script.steps.into(), taken: 0, asked: None });
             }
             None => self.stats.failed += 1,
         }
@@ -66,9 +68,9 @@ impl App for LiveClients {
         }
         let stats = &mut self.stats;
         self.sessions.retain_mut(|session| {
-            match session.run(now, net.sockets.get_mut::<Socket>(session.socket), &mut stats.sent) {
+            match session.run(now, net.sockets.get_mut::<Socket>(session.socket), stats) {
                 Outcome::Running => return true,
-                Outcome::Done => stats.answered += 1,
+                Outcome::Done => {}
                 Outcome::Broken => stats.failed += 1,
             }
             net.retire(session.socket);
@@ -89,8 +91,13 @@ impl App for LiveClients {
 }
 
 impl Session {
-    fn run(&mut self, now: u64, socket: &mut Socket<'_>, sent: &mut u64) -> Outcome {
-        while socket.can_recv() && socket.recv(|bytes| (bytes.len(), ())).is_ok() {}
+    fn run(&mut self, now: u64, socket: &mut Socket<'_>, stats: &mut PeerStats) -> Outcome {
+        while socket.can_recv() && socket.recv(|bytes| (bytes.len(), ())).is_ok() {
+            if let Some(asked) = self.asked.take() {
+                stats.answered += 1;
+                stats.round_trip_cycles.push(now - asked);
+            }
+        }
         while let Some((_, step)) = self.steps.front().filter(|(cycle, _)| *cycle <= now) {
             let done = match step {
                 // Nothing is sent or closed before the connection stands.
@@ -112,7 +119,10 @@ impl Session {
             if !done {
                 break;
             }
-            *sent += u64::from(matches!(step, Step::Send(_)));
+            if matches!(step, Step::Send(_)) {
+                stats.sent += 1;
+                self.asked = Some(now);
+            }
             self.steps.pop_front();
             self.taken = 0;
         }

@@ -10,7 +10,7 @@ pub struct PeerStats {
     pub connections: u64,
     /// Requests (Modbus, request), or pieces of captured payload (live conversations), handed to the stack.
     pub sent: u64,
-    /// Requests answered; or conversations that ran to the end of their script.
+    /// Of these, those that the device answered; a piece of payload by any data before the next piece.
     pub answered: u64,
     /// Of the answered Modbus requests, those answered by an exception.
     pub exceptions: u64,
