@@ -28,8 +28,8 @@ struct Session {
     steps: VecDeque<(u64, Step)>,
     /// Bytes of the first step that the stack has taken already.
     taken: usize,
-    /// When the last piece was sent, if nothing has come back since.
-    asked: Option<u64>,
+    /// When the pieces were sent that nothing has come back for. A faster replay sends before the answer is there.
+    asked: VecDeque<u64>,
 }
 
 /// What a session comes to.
@@ -52,7 +52,7 @@ impl LiveClients {
         self.stats.connections += 1;
         match net.connect(self.device, script.server_port, script.client_port) {
             Some(socket) => {
-                self.sessions.push(Session { socket, steps: script.steps.into(), taken: 0, asked: None });
+                self.sessions.push(Session { socket, steps: script.steps.into(), taken: 0, asked: VecDeque::new() });
             }
             None => self.stats.failed += 1,
         }
@@ -92,11 +92,14 @@ impl App for LiveClients {
 
 impl Session {
     fn run(&mut self, now: u64, socket: &mut Socket<'_>, stats: &mut PeerStats) -> Outcome {
+        let mut heard = false;
         while socket.can_recv() && socket.recv(|bytes| (bytes.len(), ())).is_ok() {
-            if let Some(asked) = self.asked.take() {
-                stats.answered += 1;
-                stats.round_trip_cycles.push(now - asked);
-            }
+            heard = true;
+        }
+        // The host runs at every frame from the device, so that this is one segment: one answer.
+        if heard && let Some(asked) = self.asked.pop_front() {
+            stats.answered += 1;
+            stats.round_trip_cycles.push(now - asked);
         }
         while let Some((_, step)) = self.steps.front().filter(|(cycle, _)| *cycle <= now) {
             let done = match step {
@@ -121,7 +124,7 @@ impl Session {
             }
             if matches!(step, Step::Send(_)) {
                 stats.sent += 1;
-                self.asked = Some(now);
+                self.asked.push_back(now);
             }
             self.steps.pop_front();
             self.taken = 0;

@@ -10,7 +10,7 @@ pub struct PeerStats {
     pub connections: u64,
     /// Requests (Modbus, request), or pieces of captured payload (live conversations), handed to the stack.
     pub sent: u64,
-    /// Of these, those that the device answered; a piece of payload by any data before the next piece.
+    /// Of these, those that the device answered; each segment with data answers the oldest piece.
     pub answered: u64,
     /// Of the answered Modbus requests, those answered by an exception.
     pub exceptions: u64,
