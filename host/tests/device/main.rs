@@ -2,6 +2,7 @@
 //! What users rely on of the simulated device. Cycle counts are exact, so tests assert them; wall-clock times never.
 
 mod captures;
+mod command;
 mod conservation;
 mod exactness;
 mod faults;
