@@ -9,9 +9,10 @@ Memory map (the firmware's side of it is device/firmware/soc.h):
 | 0xc000_0000 | the same RAM, uncached (VexRiscv does not cache addresses with bit 31 set) |
 | 0x9100_0000 | NIC registers                                                              |
 | 0x9200_0000 | trace port                                                                 |
-| 0x9300_0000 | timer: `mtimecmp`, `mtime` and a second compare register                   |
+| 0x9300_0000 | timer: `mtimecmp`, `mtime` and two more compare registers                  |
 
-Interrupts: the tick is VexRiscv's machine timer interrupt; external line 0 is the NIC, line 1 the second compare.
+Interrupts: the tick is VexRiscv's machine timer interrupt; external line 0 is the NIC, line 1 the second
+compare, line 2 the third.
 """
 
 import argparse
@@ -43,6 +44,7 @@ TRACE_BASE = 0x9200_0000
 TIMER_BASE = 0x9300_0000
 NIC_LINE = 0
 RELEASE_LINE = 1
+POLL_LINE = 2
 # An access to nowhere is answered after this many cycles; longer than any access waits behind a burst of the NIC.
 BUS_TIMEOUT_CYCLES = 256
 
@@ -84,13 +86,15 @@ OUTPUTS = [
     ("trace_data", 32),
     ("timer_compare", 64),
     ("release_compare", 64),
+    ("poll_compare", 64),
     ("bus_busy", 1),
     ("bus_error_adr", 30),
 ]
 
 
 class Timer(Module):
-    """CLINT-like timer: `mtimecmp` at +0, `mtime` at +8, the second compare register at +16; all 64 bits.
+    """CLINT-like timer: `mtimecmp` at +0, `mtime` at +8, the other compare registers at +16 and
+    +24; all 64 bits.
 
     A line is high while `mtime >= compare`. `mtime` counts every cycle from reset and is never written: the harness
     uses it as the device's clock and advances it when it skips idle time.
@@ -100,9 +104,11 @@ class Timer(Module):
         self.bus = wishbone.Interface(data_width=32, address_width=32, addressing="word")
         self.tick = Signal()
         self.release = Signal()
+        self.poll = Signal()
         self.mtime = Signal(64, name="weir_mtime")
         self.compare = Signal(64, reset=(1 << 64) - 1)
         self.compare2 = Signal(64, reset=(1 << 64) - 1)
+        self.compare3 = Signal(64, reset=(1 << 64) - 1)
         words = [
             self.compare[:32],
             self.compare[32:],
@@ -110,6 +116,8 @@ class Timer(Module):
             self.mtime[32:],
             self.compare2[:32],
             self.compare2[32:],
+            self.compare3[:32],
+            self.compare3[32:],
         ]
         select = self.bus.adr[:3]
         access = self.bus.cyc & self.bus.stb & ~self.bus.ack
@@ -117,6 +125,7 @@ class Timer(Module):
             self.mtime.eq(self.mtime + 1),
             self.tick.eq(self.mtime >= self.compare),
             self.release.eq(self.mtime >= self.compare2),
+            self.poll.eq(self.mtime >= self.compare3),
             self.bus.ack.eq(access),
         ]
         cases = {}
@@ -185,6 +194,7 @@ class WeirSoC(SoCCore):
         self._add_nic(pins)
         self.irq.add("nic", n=NIC_LINE)
         self.irq.add("release", n=RELEASE_LINE)
+        self.irq.add("poll", n=POLL_LINE)
         self._pins = pins
 
     def _add_uncached_window(self):
@@ -198,8 +208,10 @@ class WeirSoC(SoCCore):
         self.cpu.cpu_params["i_timerInterrupt"] = timer.tick
         self.comb += [
             self.cpu.interrupt[RELEASE_LINE].eq(timer.release),
+            self.cpu.interrupt[POLL_LINE].eq(timer.poll),
             pins.timer_compare.eq(timer.compare),
             pins.release_compare.eq(timer.compare2),
+            pins.poll_compare.eq(timer.compare3),
         ]
 
     def _add_trace(self, pins):

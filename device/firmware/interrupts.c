@@ -10,6 +10,7 @@
 #include "soc.h"
 #include "stock_netif.h"
 #include "trace.h"
+#include "weir_netif.h"
 
 void freertos_risc_v_application_interrupt_handler(void);
 void freertos_risc_v_application_exception_handler(uint32_t mcause);
@@ -18,7 +19,12 @@ void freertos_risc_v_application_interrupt_handler(void)
 {
     uint32_t lines = soc_irq_pending();
     BaseType_t woken = pdFALSE;
-    if ((lines & SOC_LINE_NIC) != 0U) {
+    if (weir_netif_active()) {
+        if ((lines & (SOC_LINE_NIC | SOC_LINE_POLL)) != 0U) { // not done on the short way in
+            (void)weir_netif_interrupt(lines);
+        }
+        weir_netif_wake(&woken);
+    } else if ((lines & SOC_LINE_NIC) != 0U) {
         stock_netif_isr(&woken);
     }
     if ((lines & SOC_LINE_RELEASE) != 0U) {

@@ -2,6 +2,8 @@
 //
 // The firmware of the simulated device: starts lwIP and the scenario's tasks.
 
+#include <stdbool.h>
+
 #include "FreeRTOS.h"
 #include "task.h"
 
@@ -12,6 +14,8 @@
 #include "stock_netif.h"
 #include "tasks.h"
 #include "trace.h"
+#include "weir_freertos.h"
+#include "weir_netif.h"
 
 __attribute__((section(".data.weir_scenario"))) struct scenario weir_scenario = {0};
 struct scenario_status weir_status;
@@ -44,6 +48,20 @@ void vApplicationMallocFailedHook(void)
     scenario_fail(FAILURE_NO_MEMORY, 0);
 }
 
+int scenario_tcpip_priority(void)
+{
+    if (weir_scenario.variant != SCENARIO_DRIVER) {
+        return (int)weir_scenario.net_priority;
+    }
+    uint32_t priority = 1;
+    for (uint32_t i = 0; i < weir_scenario.task_count; i++) {
+        const struct scenario_task *task = &weir_scenario.tasks[i];
+        bool receives = task->kind == SCENARIO_UDP || task->kind == SCENARIO_TCP;
+        priority = receives && task->priority > priority ? task->priority : priority;
+    }
+    return (int)priority;
+}
+
 static void tcpip_ready(void *argument)
 {
     xTaskNotifyGive((TaskHandle_t)argument);
@@ -67,15 +85,21 @@ static void start(void *argument)
     ip4_addr_t netmask = {.addr = weir_scenario.netmask};
     ip4_addr_t gateway = {.addr = 0};
     LOCK_TCPIP_CORE();
-    (void)netif_add(&netif, &address, &netmask, &gateway, NULL, stock_netif_init, tcpip_input);
+    bool driver = weir_scenario.variant == SCENARIO_DRIVER;
+    (void)netif_add(&netif, &address, &netmask, &gateway, NULL, driver ? weir_netif_init : stock_netif_init,
+                    tcpip_input);
     netif_set_default(&netif);
     netif_set_up(&netif);
     UNLOCK_TCPIP_CORE();
     tasks_create();
-    thread_register(SCENARIO_TASKS_MAX, stock_netif_task());
+    thread_register(SCENARIO_TASKS_MAX, driver ? weir_freertos_network_task() : stock_netif_task());
     thread_register(SCENARIO_TASKS_MAX + 1, xTaskGetHandle(TCPIP_THREAD_NAME));
     thread_register(SCENARIO_TASKS_MAX + 2, xTaskGetIdleTaskHandle());
-    soc_irq_mask_set(SOC_LINE_NIC | SOC_LINE_RELEASE);
+    if (driver) {
+        thread_register(SCENARIO_TASKS_MAX + 3, weir_freertos_booster());
+        soc_trap_set(weir_short_trap);
+    }
+    soc_irq_mask_set(SOC_LINE_NIC | SOC_LINE_RELEASE | SOC_LINE_POLL);
     trace_always(TRACE_READY, tasks_release());
     vTaskDelete(NULL);
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "FreeRTOS.h"
 #include "task.h"
@@ -15,6 +16,7 @@
 #include "scenario.h"
 #include "soc.h"
 #include "trace.h"
+#include "weir_sockets.h"
 #include "work.h"
 
 #define BACKGROUND_LOOP_CYCLES 100
@@ -77,14 +79,33 @@ static void listening_add(void)
     taskEXIT_CRITICAL();
 }
 
-// Returns a socket bound to `port` on every address.
-static int bound_socket(int type, uint32_t port)
+// What the scenario says of the task's flow; a socket of which it says nothing has its flow without being asked.
+static void ask_flow(int fd, const struct scenario_task *task)
+{
+    if (weir_scenario.variant != SCENARIO_DRIVER ||
+        (task->flow.server == WEIR_SERVER_NONE && task->flow.priority == 0U && task->flow.from == 0U)) {
+        return;
+    }
+    struct weir_so_flow flow = {.priority = (uint8_t)task->flow.priority,
+                                .server = (uint8_t)task->flow.server,
+                                .capacity = (uint16_t)task->flow.capacity,
+                                .period_us = task->flow.period_us,
+                                .sender_bytes = task->flow.from == 0U ? 0U : 4U};
+    memcpy(flow.sender, &task->flow.from, sizeof task->flow.from);
+    if (lwip_setsockopt(fd, SOL_WEIR, WEIR_SO_FLOW, &flow, sizeof flow) != 0) {
+        scenario_fail(FAILURE_SOCKET, (uint32_t)errno);
+    }
+}
+
+// Returns a socket bound to the task's port on every address.
+static int bound_socket(int type, const struct scenario_task *task)
 {
     int fd = lwip_socket(AF_INET, type, 0);
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = lwip_htons((u16_t)port)};
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = lwip_htons((u16_t)task->port)};
     if (fd < 0 || lwip_bind(fd, (struct sockaddr *)&address, sizeof address) != 0) {
         scenario_fail(FAILURE_SOCKET, (uint32_t)errno);
     }
+    ask_flow(fd, task);
     return fd;
 }
 
@@ -93,7 +114,7 @@ static void serve_udp(void *argument)
     const struct scenario_task *task = argument;
     static const uint8_t reply[1400];
     uint8_t buffer[MESSAGE_BYTES_MAX];
-    struct message message = {.data = buffer, .socket = bound_socket(SOCK_DGRAM, task->port)};
+    struct message message = {.data = buffer, .socket = bound_socket(SOCK_DGRAM, task)};
     message_attach(&message);
     listening_add();
     for (;;) {
@@ -116,7 +137,7 @@ static void serve_udp(void *argument)
 static void serve_tcp(void *argument)
 {
     const struct scenario_task *task = argument;
-    int listener = bound_socket(SOCK_STREAM, task->port);
+    int listener = bound_socket(SOCK_STREAM, task);
     if (lwip_listen(listener, 4) != 0) {
         scenario_fail(FAILURE_SOCKET, (uint32_t)errno);
     }

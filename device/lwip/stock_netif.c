@@ -3,42 +3,28 @@
 #include "stock_netif.h"
 
 #include <stdbool.h>
-#include <string.h>
 
-#include "lwip/etharp.h"
 #include "lwip/pbuf.h"
 #include "lwip/sys.h"
 #include "lwip/tcpip.h"
 #include "netif/ethernet.h"
-#include "plain_ring.h"
+#include "plain_netif.h"
 #include "scenario.h"
 #include "soc.h"
 #include "trace.h"
 
-#define ALIGNED __attribute__((aligned(SOC_CACHE_LINE)))
-#define NOINIT __attribute__((section(".noinit")))
-#define MTU 1500
-
 // Refilling costs one invalidation of the data cache however many buffers it hands over, so it waits for half a ring.
-#define REFILL_BATCH (STOCK_RX_RING / 2)
+#define REFILL_BATCH (PLAIN_RX_RING / 2)
 
 struct rx_buffer {
     struct pbuf_custom pbuf; // first: the free function gets a pointer to it
     uint32_t next;           // on the free list
 };
 
-static uint8_t rx_data[STOCK_RX_BUFFERS_MAX][STOCK_BUFFER_BYTES] ALIGNED NOINIT;
-static uint8_t tx_data[STOCK_TX_RING][STOCK_BUFFER_BYTES] ALIGNED NOINIT;
-static struct plain_desc rx_descriptors[STOCK_RX_RING] ALIGNED NOINIT;
-static struct plain_desc tx_descriptors[STOCK_TX_RING] ALIGNED NOINIT;
-
 #define NO_BUFFER UINT32_MAX
 
-static struct rx_buffer rx_buffers[STOCK_RX_BUFFERS_MAX];
+static struct rx_buffer rx_buffers[PLAIN_RX_BUFFERS_MAX];
 static uint32_t rx_free = NO_BUFFER;
-static uint16_t rx_ring_buffer[STOCK_RX_RING]; // which buffer each descriptor holds
-static struct plain_ring rx_ring;
-static struct plain_ring tx_ring;
 static bool rx_starved; // the ring could not be filled; who frees enough buffers wakes the driver
 static struct netif *rx_netif;
 static TaskHandle_t driver_task;
@@ -51,7 +37,7 @@ static void rx_free_push(uint32_t buffer)
     rx_free = buffer;
     weir_status.rx_free++;
     // One invalidation for one buffer is a bad bargain while the NIC has others.
-    bool nic_idle = plain_ring_room(&rx_ring) == STOCK_RX_RING;
+    bool nic_idle = plain_ring_room(&plain_rx_ring) == PLAIN_RX_RING;
     bool wake = rx_starved && (nic_idle || weir_status.rx_free >= REFILL_BATCH);
     rx_starved = rx_starved && !wake;
     SYS_ARCH_UNPROTECT(level);
@@ -85,7 +71,7 @@ static void rx_pbuf_free(struct pbuf *p)
 
 static void rx_refill(void)
 {
-    uint32_t room = plain_ring_room(&rx_ring);
+    uint32_t room = plain_ring_room(&plain_rx_ring);
     if (room < REFILL_BATCH) {
         return;
     }
@@ -95,7 +81,7 @@ static void rx_refill(void)
         if (buffer == NO_BUFFER) {
             break;
         }
-        rx_ring_buffer[(plain_ring_next(&rx_ring) + count) % STOCK_RX_RING] = (uint16_t)buffer;
+        plain_rx_buffer[(plain_ring_next(&plain_rx_ring) + count) % PLAIN_RX_RING] = (uint16_t)buffer;
     }
     if (count == 0U) {
         return;
@@ -105,9 +91,9 @@ static void rx_refill(void)
     // The NIC's buffers are never read, so that nothing of them can come back into the cache before the frame is there.
     soc_dcache_invalidate();
     for (; count > 0U; count--) {
-        uint32_t buffer = rx_ring_buffer[plain_ring_next(&rx_ring)];
+        uint32_t buffer = plain_rx_buffer[plain_ring_next(&plain_rx_ring)];
         trace(TRACE_RX_GIVEN, buffer);
-        (void)plain_ring_give(&rx_ring, (uint32_t)(uintptr_t)rx_data[buffer], STOCK_BUFFER_BYTES);
+        (void)plain_ring_give(&plain_rx_ring, (uint32_t)(uintptr_t)plain_rx_data[buffer], PLAIN_BUFFER_BYTES);
     }
 }
 
@@ -124,7 +110,7 @@ static err_t rx_stack(struct pbuf *p, struct netif *netif)
 static void rx_pass_up(uint32_t buffer, uint16_t length)
 {
     struct pbuf_custom *custom = &rx_buffers[buffer].pbuf;
-    struct pbuf *p = pbuf_alloced_custom(PBUF_RAW, length, PBUF_REF, custom, rx_data[buffer], STOCK_BUFFER_BYTES);
+    struct pbuf *p = pbuf_alloced_custom(PBUF_RAW, length, PBUF_REF, custom, plain_rx_data[buffer], PLAIN_BUFFER_BYTES);
     if (tcpip_inpkt(p, rx_netif, rx_stack) != ERR_OK) {
         pbuf_free(p);
     }
@@ -136,8 +122,8 @@ static void rx_driver(void *argument)
     for (;;) {
         uint16_t length;
         int32_t descriptor;
-        while ((descriptor = plain_ring_take(&rx_ring, &length)) >= 0) {
-            uint32_t buffer = rx_ring_buffer[descriptor];
+        while ((descriptor = plain_ring_take(&plain_rx_ring, &length)) >= 0) {
+            uint32_t buffer = plain_rx_buffer[descriptor];
             trace(TRACE_RX_DRIVER, buffer);
             rx_pass_up(buffer, length);
             rx_refill();
@@ -159,53 +145,18 @@ TaskHandle_t stock_netif_task(void)
     return driver_task;
 }
 
-// With the core lock held, so one at a time.
-static err_t tx_output(struct netif *netif, struct pbuf *p)
+err_t stock_netif_init(struct netif *netif)
 {
-    (void)netif;
-    uint16_t length;
-    while (plain_ring_take(&tx_ring, &length) >= 0) {
-    }
-    if (plain_ring_room(&tx_ring) == 0U) {
-        return ERR_MEM; // TCP sends it again; waiting here would hold up the reception
-    }
-    uint8_t *frame = tx_data[plain_ring_next(&tx_ring)];
-    (void)pbuf_copy_partial(p, frame, p->tot_len, 0);
-    (void)plain_ring_give(&tx_ring, (uint32_t)(uintptr_t)frame, p->tot_len);
-    SOC_NIC->tx_kick = 1;
-    return ERR_OK;
-}
-
-static void rings_init(void)
-{
-    plain_ring_init(&rx_ring, SOC_UNCACHED(rx_descriptors), STOCK_RX_RING);
-    plain_ring_init(&tx_ring, SOC_UNCACHED(tx_descriptors), STOCK_TX_RING);
+    rx_netif = netif;
+    plain_netif_init(netif);
     for (uint32_t i = 0; i < weir_scenario.rx_buffers; i++) {
         rx_buffers[i].pbuf.custom_free_function = rx_pbuf_free;
         rx_free_push(i);
     }
     rx_refill();
-}
-
-err_t stock_netif_init(struct netif *netif)
-{
-    rx_netif = netif;
-    netif->name[0] = 'e';
-    netif->name[1] = 'n';
-    netif->mtu = MTU;
-    netif->hwaddr_len = ETH_HWADDR_LEN;
-    memcpy(netif->hwaddr, weir_scenario.mac, ETH_HWADDR_LEN);
-    netif->flags = NETIF_FLAG_BROADCAST | NETIF_FLAG_ETHARP | NETIF_FLAG_ETHERNET | NETIF_FLAG_LINK_UP;
-    netif->output = etharp_output;
-    netif->linkoutput = tx_output;
-    rings_init();
     if (xTaskCreate(rx_driver, "driver", 512, NULL, weir_scenario.net_priority, &driver_task) != pdPASS) {
         scenario_fail(FAILURE_NO_MEMORY, 0);
     }
-    SOC_NIC->rx_ring = (uint32_t)(uintptr_t)rx_descriptors;
-    SOC_NIC->tx_ring = (uint32_t)(uintptr_t)tx_descriptors;
-    SOC_NIC->irq_pending = UINT32_MAX;
-    SOC_NIC->irq_enable = PLAIN_NIC_IRQ_RX;
-    SOC_NIC->control = PLAIN_NIC_CONTROL_RX | PLAIN_NIC_CONTROL_TX;
+    plain_netif_start();
     return ERR_OK;
 }

@@ -10,16 +10,9 @@
 #ifndef STOCK_NETIF_H
 #define STOCK_NETIF_H
 
-#include <stdint.h>
-
 #include "FreeRTOS.h"
 #include "lwip/netif.h"
 #include "task.h"
-
-#define STOCK_RX_BUFFERS_MAX 256
-#define STOCK_RX_RING 16
-#define STOCK_TX_RING 8
-#define STOCK_BUFFER_BYTES 1536 // the largest frame, 1518, in whole cache lines
 
 // lwIP's netif init function: sets the interface up and starts the driver task at weir_scenario.net_priority with
 // weir_scenario.rx_buffers buffers. Task context, once. netif->state is not used.

@@ -38,7 +38,7 @@ struct scenario_status weir_status;
 static struct {
     enum place place;
     bool cached; // the cache may hold lines of it
-} buffers[STOCK_RX_BUFFERS_MAX];
+} buffers[PLAIN_RX_BUFFERS_MAX];
 static uint32_t total;
 static uint8_t *buffers_base;
 
@@ -48,7 +48,7 @@ static uint32_t pending;
 static bool kicked;
 static uint32_t rx_index;
 static uint32_t tx_index;
-static uint32_t in_ring[STOCK_RX_RING]; // buffers in the order in which they were given
+static uint32_t in_ring[PLAIN_RX_RING]; // buffers in the order in which they were given
 static uint32_t rx_given;
 static uint32_t rx_filled;
 static uint32_t rx_taken;
@@ -77,15 +77,15 @@ static void buffer_moves(uint32_t buffer, enum place from, enum place to)
 static uint32_t buffer_of(const void *bytes)
 {
     ptrdiff_t offset = (const uint8_t *)bytes - buffers_base;
-    CHECK(offset >= 0 && offset < (ptrdiff_t)(total * STOCK_BUFFER_BYTES));
-    return (uint32_t)offset / STOCK_BUFFER_BYTES;
+    CHECK(offset >= 0 && offset < (ptrdiff_t)(total * PLAIN_BUFFER_BYTES));
+    return (uint32_t)offset / PLAIN_BUFFER_BYTES;
 }
 
 // Nobody may touch the bytes of a buffer that is free or the NIC's.
 static void poison(uint32_t buffer)
 {
     if (buffers_base != NULL) {
-        __asan_poison_memory_region(buffers_base + (size_t)buffer * STOCK_BUFFER_BYTES, STOCK_BUFFER_BYTES);
+        __asan_poison_memory_region(buffers_base + (size_t)buffer * PLAIN_BUFFER_BYTES, PLAIN_BUFFER_BYTES);
     }
 }
 
@@ -95,12 +95,12 @@ static void trace_event(uint32_t kind, uint32_t buffer)
     switch (kind) {
     case TRACE_RX_GIVEN:
         buffer_moves(buffer, FREE, RING);
-        CHECK(rx_given - rx_taken < STOCK_RX_RING);
-        in_ring[rx_given++ % STOCK_RX_RING] = buffer;
+        CHECK(rx_given - rx_taken < PLAIN_RX_RING);
+        in_ring[rx_given++ % PLAIN_RX_RING] = buffer;
         poison(buffer);
         break;
     case TRACE_RX_DRIVER:
-        CHECK(rx_taken != rx_filled && in_ring[rx_taken % STOCK_RX_RING] == buffer);
+        CHECK(rx_taken != rx_filled && in_ring[rx_taken % PLAIN_RX_RING] == buffer);
         rx_taken++;
         buffer_moves(buffer, FILLED, DRIVER);
         break;
@@ -194,20 +194,20 @@ bool host_receive(const uint8_t *frame, uint16_t length)
     }
     CHECK((desc->control & PLAIN_DESC_LENGTH_MASK) >= length);
     CHECK(rx_filled != rx_given);
-    uint32_t buffer = in_ring[rx_filled++ % STOCK_RX_RING];
+    uint32_t buffer = in_ring[rx_filled++ % PLAIN_RX_RING];
     uint8_t *bytes = (uint8_t *)(uintptr_t)desc->address;
     if (buffers_base == NULL) {
-        buffers_base = bytes - (size_t)buffer * STOCK_BUFFER_BYTES;
+        buffers_base = bytes - (size_t)buffer * PLAIN_BUFFER_BYTES;
     }
-    CHECK(bytes == buffers_base + (size_t)buffer * STOCK_BUFFER_BYTES && (uintptr_t)bytes % SOC_CACHE_LINE == 0U);
+    CHECK(bytes == buffers_base + (size_t)buffer * PLAIN_BUFFER_BYTES && (uintptr_t)bytes % SOC_CACHE_LINE == 0U);
     CHECK(!buffers[buffer].cached); // the CPU would read stale bytes
     buffer_moves(buffer, RING, FILLED);
-    __asan_unpoison_memory_region(bytes, STOCK_BUFFER_BYTES);
+    __asan_unpoison_memory_region(bytes, PLAIN_BUFFER_BYTES);
     memcpy(bytes, frame, length);
     uint32_t wrap = desc->control & PLAIN_DESC_WRAP;
-    CHECK((wrap != 0U) == (rx_index == STOCK_RX_RING - 1U));
+    CHECK((wrap != 0U) == (rx_index == PLAIN_RX_RING - 1U));
     desc->control = wrap | length;
-    rx_index = (rx_index + 1U) % STOCK_RX_RING;
+    rx_index = (rx_index + 1U) % PLAIN_RX_RING;
     pending |= PLAIN_NIC_IRQ_RX;
     host.accepted++;
     return true;
@@ -524,7 +524,7 @@ bool host_irq_line(void)
 uint32_t host_in_ring(void)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < STOCK_RX_RING; i++) {
+    for (uint32_t i = 0; i < PLAIN_RX_RING; i++) {
         count += descriptor(registers.rx_ring, i)->control >> 31;
     }
     return count;

@@ -19,9 +19,10 @@
 
 #include "lwip/netif.h"
 #include "lwip/pbuf.h"
+#include "plain_netif.h"
 #include "stock_netif.h"
 
-#define HOST_HELD_MAX STOCK_RX_BUFFERS_MAX
+#define HOST_HELD_MAX PLAIN_RX_BUFFERS_MAX
 #define HOST_SENT_MAX 64
 #define HOST_FRAME_MAX 1514
 

@@ -29,7 +29,7 @@ static void check_recovers(void)
     host_settle();
     host_check_conservation();
     uint32_t in_ring = host_in_ring();
-    CHECK(in_ring >= STOCK_RX_RING / 2);
+    CHECK(in_ring >= PLAIN_RX_RING / 2);
     CHECK(weir_status.rx_free == weir_scenario.rx_buffers - in_ring);
     uint32_t before = host.received;
     host.application_keeps = false;
@@ -44,8 +44,8 @@ static void check_recovers(void)
 static void starts_as_its_header_says(void)
 {
     host_start(POOL);
-    CHECK(host_in_ring() == STOCK_RX_RING);
-    CHECK(weir_status.rx_free == POOL - STOCK_RX_RING);
+    CHECK(host_in_ring() == PLAIN_RX_RING);
+    CHECK(weir_status.rx_free == POOL - PLAIN_RX_RING);
     CHECK(host_irq_enable() == PLAIN_NIC_IRQ_RX);
     CHECK(host_control() == (PLAIN_NIC_CONTROL_RX | PLAIN_NIC_CONTROL_TX));
     CHECK(host.driver_priority == weir_scenario.net_priority);
@@ -69,7 +69,7 @@ static void one_interrupt_takes_all_frames(void)
 {
     host_start(64);
     host_settle();
-    for (uint32_t i = 0; i < STOCK_RX_RING; i++) {
+    for (uint32_t i = 0; i < PLAIN_RX_RING; i++) {
         CHECK(host_datagram(60));
     }
     CHECK(!host_datagram(60));
@@ -79,7 +79,7 @@ static void one_interrupt_takes_all_frames(void)
     CHECK(!host_driver());
     while (host_tcpip()) {
     }
-    CHECK(host.received == STOCK_RX_RING && host.interrupts == 1U);
+    CHECK(host.received == PLAIN_RX_RING && host.interrupts == 1U);
     check_recovers();
 }
 
@@ -174,7 +174,7 @@ static void freed_buffers_wake_the_driver_only_while_it_starves(void)
     while (host_application(0)) {
         host_settle();
     }
-    CHECK(host.wakes <= 1U + STOCK_RX_RING); // then the ring is full
+    CHECK(host.wakes <= 1U + PLAIN_RX_RING); // then the ring is full
     uint32_t wakes = host.wakes;
     for (uint32_t i = 0; i < 100U; i++) {
         CHECK(host_datagram(60));
@@ -258,7 +258,7 @@ static void full_transmit_ring_refuses_and_loses_nothing(void)
         }
         uint16_t first = (uint16_t)(1U + check_below(&random_state, frame->length - 1U));
         err_t result = send(frame->bytes, frame->length, first);
-        CHECK(result == ((in_flight < STOCK_TX_RING) ? ERR_OK : ERR_MEM));
+        CHECK(result == ((in_flight < PLAIN_TX_RING) ? ERR_OK : ERR_MEM));
         accepted += (result == ERR_OK) ? 1U : 0U;
         in_flight += (result == ERR_OK) ? 1U : 0U;
         refused += (result == ERR_OK) ? 0U : 1U;
@@ -323,7 +323,7 @@ static void answers_into_a_full_transmit_ring_cost_no_buffer(void)
     }
     while (host_transmit()) {
     }
-    CHECK(host.sent_count == STOCK_TX_RING);
+    CHECK(host.sent_count == PLAIN_TX_RING);
     CHECK(host.sent[0].bytes[13] == 6U && host.sent[0].bytes[21] == 2U); // an ARP reply
     CHECK(host.sent[1].bytes[23] == 1U && host.sent[1].bytes[34] == 0U); // an echo reply
     ask_for_echo();
@@ -424,7 +424,7 @@ static void random_64(void)
 
 static void random_256(void)
 {
-    random_schedules_conserve_buffers(STOCK_RX_BUFFERS_MAX);
+    random_schedules_conserve_buffers(PLAIN_RX_BUFFERS_MAX);
 }
 
 int main(int argc, char **argv)

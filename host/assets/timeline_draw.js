@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws a timeline on a canvas: who had the CPU, jobs with their deadlines, packets with their stages.
 
-const STAGES = ['in RAM', 'taken by driver', 'IP stack', 'in socket', 'taken by task', 'freed'];
+const STAGES = ['in RAM', 'taken by driver', 'IP stack', 'in socket', 'taken by task', 'freed', 'in flow queue'];
 /** How strong a packet's bar is from each stage on; the first is the way to RAM. */
 const STAGE_ALPHA = [0.35, 0.45, 0.8, 1, 0.6, 1, 0.3];
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-use weir::scenario::{self, Overrides, Scenario};
+use weir::scenario::{self, Overrides, Scenario, Variant};
 use weir::soc::{Image, Outcome, Runner, open_library};
 use weir::workshop::Workshop;
 
@@ -62,7 +62,7 @@ fn main() {
     let workshop = Workshop::find().expect("the project's folder");
     let library = open_library(&workshop.device(busy.device.cpu).expect("a device")).expect("a library");
     let image = Image::open(&workshop.firmware(&busy).expect("a firmware")).expect("an image");
-    let runner = Runner { library, image, shortcuts: true, record: false };
+    let runner = Runner { variant: Variant::Stock, library, image, shortcuts: true, record: false };
 
     let (outcome, alone) = timed(&runner, &busy);
     println!(

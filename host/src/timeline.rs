@@ -135,6 +135,8 @@ pub enum Stage {
     Ram,
     /// Taken from the ring by the driver.
     Driver,
+    /// In the queue of its flow.
+    Queue,
     /// The IP stack began with it.
     Stack,
     /// In the queue of its socket.
@@ -151,6 +153,7 @@ impl Stage {
         match self {
             Stage::Ram => "in RAM",
             Stage::Driver => "driver",
+            Stage::Queue => "flow queue",
             Stage::Stack => "IP stack",
             Stage::Socket => "socket",
             Stage::Task => "task",
@@ -168,6 +171,12 @@ pub enum Fate {
     NicFilter,
     /// No descriptor, no room in the NIC.
     NicFull,
+    /// Over its flow's limit, or refused by the library.
+    FlowLimit,
+    /// Discarded for want of buffers, in favour of packets that matter more.
+    Recycled,
+    /// Lost in the NIC while the overall limit held the receive interrupt off.
+    OverallLimit,
     /// Dropped by driver or IP stack.
     Stack,
     /// The socket's queue was full.
@@ -181,6 +190,9 @@ impl Fate {
             Fate::Delivered => "delivered",
             Fate::NicFilter => "nic_filter",
             Fate::NicFull => "nic_full",
+            Fate::FlowLimit => "flow_limit",
+            Fate::Recycled => "recycled",
+            Fate::OverallLimit => "overall_limit",
             Fate::Stack => "stack",
             Fate::Socket => "socket",
         }

@@ -10,6 +10,11 @@
 #define NO_SYS 0
 #define SYS_LIGHTWEIGHT_PROT 1
 #define LWIP_TCPIP_CORE_LOCKING 1
+// Flows of sockets, see lwip/weir_hooks.h; without effect in other variants.
+#define LWIP_HOOK_FILENAME "weir_hooks.h"
+#define LOCK_TCPIP_CORE() sys_mutex_lock(&lock_tcpip_core)
+#define UNLOCK_TCPIP_CORE() weir_lwip_unlock()
+void weir_lwip_unlock(void);
 #define LWIP_SOCKET 1
 #define LWIP_NETCONN 1
 #define LWIP_COMPAT_SOCKETS 0
@@ -64,7 +69,7 @@
 
 #define TCPIP_THREAD_NAME "tcpip_thread"
 #define TCPIP_THREAD_STACKSIZE 4096 // bytes
-#define TCPIP_THREAD_PRIO ((int)weir_scenario.net_priority)
+#define TCPIP_THREAD_PRIO scenario_tcpip_priority()
 #define DEFAULT_THREAD_STACKSIZE 4096
 #define DEFAULT_THREAD_PRIO 1
 

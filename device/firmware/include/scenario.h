@@ -12,6 +12,19 @@
 #define SCENARIO_TASKS_MAX 12
 #define SCENARIO_NAME_BYTES 16
 
+// The receive path.
+enum scenario_variant {
+    SCENARIO_STOCK = 0,
+    SCENARIO_BURST = 1,
+    SCENARIO_HYSTERESIS = 2,
+    SCENARIO_BUDGET = 3,
+    SCENARIO_QUEUE = 4,
+    SCENARIO_CAPPED = 5,
+    SCENARIO_NAPI = 6,
+    SCENARIO_CLASSES = 7,
+    SCENARIO_DRIVER = 8,
+};
+
 enum scenario_kind { SCENARIO_PERIODIC = 0, SCENARIO_BACKGROUND = 1, SCENARIO_UDP = 2, SCENARIO_TCP = 3 };
 
 enum scenario_work { SCENARIO_SPIN = 0, SCENARIO_BINOMIAL = 1, SCENARIO_SOURCE = 2 };
@@ -27,6 +40,13 @@ struct scenario_task {
     uint32_t work;        // enum scenario_work
     uint32_t work_a;      // spin: cycles; binomial: n; source: index into weir_jobs
     uint32_t work_b;      // binomial: k
+    struct {              // UDP, TCP: what the task asks of its flow, variant `driver`
+        uint32_t server;  // enum weir_server; WEIR_SERVER_NONE: nothing is asked
+        uint32_t capacity;
+        uint32_t period_us;
+        uint32_t priority; // 0: the task's
+        uint32_t from;     // network byte order; 0: any sender
+    } flow;
 };
 
 struct scenario {
@@ -36,6 +56,10 @@ struct scenario {
     uint32_t cycles_per_us;
     uint32_t net_priority;
     uint32_t rx_buffers;
+    uint32_t variant;           // enum scenario_variant
+    uint32_t limit_capacity;    // overall limit in packets per period; 0: the variant's default
+    uint32_t limit_period_us;
+    uint32_t eager_invalidation; // variant `driver`, for comparison: 1: the cache is invalidated in the interrupt
     uint32_t address; // network byte order
     uint32_t netmask; // network byte order
     uint8_t mac[8];   // 6 used
@@ -48,11 +72,11 @@ extern struct scenario weir_scenario;
 // What the simulator reads, without the CPU noticing.
 struct scenario_status {
     uint32_t loops[SCENARIO_TASKS_MAX]; // of background tasks
-    // The scenario's, then driver, tcpip_thread, idle.
+    // The scenario's, then driver or network task, tcpip_thread, idle, the library's booster (handle 0: none).
     struct {
         uint32_t handle; // TCB
         uint32_t stack;  // lowest address of its stack
-    } threads[SCENARIO_TASKS_MAX + 3];
+    } threads[SCENARIO_TASKS_MAX + 4];
     uint32_t rx_free;  // buffers on the free list
     uint32_t fault[3]; // mcause, mepc, mtval
     uint32_t failure;  // enum failure
@@ -69,6 +93,10 @@ enum failure {
     FAILURE_ASSERT = 4,    // detail: line
     FAILURE_SCENARIO = 5,  // the block is not a scenario
 };
+
+// Of lwIP's own thread: `stock` has it where all network tasks are; with the library it only runs timers, for which
+// the most urgent receiving task is waiting, if anybody is.
+int scenario_tcpip_priority(void);
 
 // Reports to the simulator and does not return. Any context.
 _Noreturn void scenario_fail(enum failure failure, uint32_t detail);

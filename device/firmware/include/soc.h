@@ -14,10 +14,12 @@
 #define SOC_MTIMECMP 0x93000000
 #define SOC_MTIME 0x93000008
 #define SOC_RELEASE_COMPARE ((volatile uint32_t *)0x93000010)
+#define SOC_POLL_COMPARE ((volatile uint32_t *)0x93000018)
 
 // External interrupt lines, bits of the VexRiscv registers below.
 #define SOC_LINE_NIC (UINT32_C(1) << 0)
 #define SOC_LINE_RELEASE (UINT32_C(1) << 1)
+#define SOC_LINE_POLL (UINT32_C(1) << 2)
 
 // The uncached view of an object in RAM.
 #define SOC_UNCACHED(pointer) ((void *)((uintptr_t)(pointer) | UINT32_C(0x80000000)))
@@ -27,6 +29,13 @@
 static inline void soc_irq_mask_set(uint32_t lines) // VexRiscv's external interrupt mask
 {
     __asm volatile("csrw 0xbc0, %0" ::"r"(lines));
+}
+
+extern void weir_short_trap(void); // boot.S
+
+static inline void soc_trap_set(void (*entry)(void))
+{
+    __asm volatile("csrw mtvec, %0" ::"r"(entry));
 }
 
 static inline uint32_t soc_irq_pending(void) // masked lines that are high

@@ -20,6 +20,10 @@ enum trace_kind {
     TRACE_RX_DONE = 6,   // value: receive buffer; the IP stack has returned
     TRACE_RX_FREED = 7,  // value: receive buffer; it is free again
     TRACE_RX_GIVEN = 8,  // value: receive buffer; it is in the ring
+    TRACE_RX_QUEUED = 9, // value: receive buffer; the eager half took it from the ring into a flow's queue
+    // value: receive buffer + 65536 * enum weir_drop; its packet was discarded and the buffer is in the ring again
+    TRACE_RX_DROPPED = 10,
+    TRACE_POLLING = 11, // value: 1: the overall limit has turned the receive interrupt off; 0: on again
 };
 
 // Events that a run cannot do without.

@@ -15,7 +15,7 @@ use super::arguments::{Failure, RunArguments, Verdict, say};
 use super::input;
 use crate::report;
 use crate::results::{Results, Run};
-use crate::scenario::{Case, Scenario, Variant};
+use crate::scenario::{Case, Scenario};
 use crate::soc::{self, Image, Outcome, RunError, Runner};
 use crate::timeline::Timeline;
 use crate::workshop::{BuildError, Workshop};
@@ -28,7 +28,6 @@ const TABLE_WIDTH: usize = 118;
 /// One variant under one load, and what it needs.
 struct Planned {
     case: Case,
-    variant: Variant,
     runner: Runner,
     trace: bool,
 }
@@ -96,9 +95,10 @@ fn plan(cases: Vec<Case>, trace: bool) -> Result<Vec<Planned>, Failure> {
         libraries.insert(path, Arc::clone(&library));
         let image = workshop.firmware(&case.scenario).map_err(failure)?;
         let image = Image::open(&image).map_err(Failure::Run)?;
-        let runner = Runner { library, image, shortcuts: true, record: true };
         for variant in case.scenario.variants.clone() {
-            planned.push(Planned { case: case.clone(), variant, runner: runner.clone(), trace });
+            let (library, image) = (Arc::clone(&library), image.clone());
+            let runner = Runner { variant, library, image, shortcuts: true, record: true };
+            planned.push(Planned { case: case.clone(), runner, trace });
         }
     }
     Ok(planned)
@@ -154,12 +154,12 @@ fn execute_one(planned: &Planned, bar: &ProgressBar) -> Result<Finished, Failure
 
 fn describe(planned: &Planned, error: &RunError) -> Failure {
     let loads: Vec<String> = planned.case.loads.iter().map(|(name, value)| format!(" {name}={value}")).collect();
-    Failure::Run(format!("{}{}: {error}", planned.variant.name(), loads.concat()))
+    Failure::Run(format!("{}{}: {error}", planned.runner.variant.name(), loads.concat()))
 }
 
 fn keep(planned: &Planned, outcome: Outcome) -> Finished {
     let mut run = outcome.run;
-    run.variant = planned.variant.name().to_string();
+    run.variant = planned.runner.variant.name().to_string();
     run.loads = planned.case.loads.clone();
     let timeline = outcome.timeline.unwrap_or_default();
     let trace = planned.trace.then(|| report::perfetto(&timeline));

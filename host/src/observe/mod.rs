@@ -5,6 +5,7 @@
 //! [`Observer`] feeds them and makes the result.
 
 mod cpu;
+mod eager;
 mod jobs;
 mod observer;
 mod packets;

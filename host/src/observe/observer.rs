@@ -6,11 +6,12 @@ use std::net::Ipv4Addr;
 use std::ops::Range;
 
 use super::cpu::{Ended, Lanes, Thread};
+use super::eager::Eager;
 use super::jobs::TaskJobs;
 use super::packets::Packets;
 use super::quantiles::{cycle_quantiles, microseconds, quantiles_us};
 use crate::results::{Buffers, Dropped, FlowResult, Lateness, PathResult, PeerResult, Preempted, Run, TaskResult};
-use crate::scenario::{Listen, Protocol, Scenario, Task, TaskKind};
+use crate::scenario::{Listen, Protocol, Scenario, Task, TaskKind, Variant};
 use crate::soc::Observed;
 use crate::timeline::{Fate, LaneKind, Packet, Stage, Timeline};
 use crate::traffic::PeerStats;
@@ -76,6 +77,10 @@ pub struct Observer {
     packets: Packets,
     jobs: Vec<TaskJobs>,
     stages: Stages,
+    eager: Eager,
+    /// What a frame that the NIC has no room for is lost to.
+    nic_full: Fate,
+    variant: Variant,
 }
 
 /// CPU cycles of each packet in each stage, from the accounts of the lanes.
@@ -115,7 +120,7 @@ fn describe(listen: Listen) -> String {
 
 impl Observer {
     /// `threads`: driver, `tcpip_thread`, the scenario's tasks, idle, in this order.
-    pub fn new(scenario: &Scenario, threads: &[Thread], measured: Measured, now: u64) -> Observer {
+    pub fn new(scenario: &Scenario, variant: Variant, threads: &[Thread], measured: Measured, now: u64) -> Observer {
         let cycles_per_us = u64::from(scenario.device.cpu_mhz);
         let jobs = scenario
             .tasks
@@ -139,6 +144,9 @@ impl Observer {
             packets: Packets::new(scenario.device.rx_buffers as usize, measured.record),
             jobs,
             stages: Stages::default(),
+            eager: Eager::default(),
+            nic_full: Fate::NicFull,
+            variant,
             measured,
         }
     }
@@ -157,12 +165,15 @@ impl Observer {
             }
             Observed::EnterTask(handle) => {
                 let ended = self.lanes.enter_task(now, handle);
+                if self.lanes.lanes[ended.lane].kind == LaneKind::Isr {
+                    self.eager.interrupt_over(ended.measured_cycles);
+                }
                 self.preempted(now, ended);
             }
             Observed::RxAccept => self.packets.accepted(),
-            Observed::RxOverrun => self.packets.refused(Fate::NicFull),
+            Observed::RxOverrun => self.packets.refused(self.nic_full),
             Observed::RxBad => self.packets.refused(Fate::NicFilter),
-            Observed::RxNoDescriptor => self.packets.dropped_in_nic(Fate::NicFull),
+            Observed::RxNoDescriptor => self.packets.dropped_in_nic(self.nic_full),
             Observed::RxError => self.packets.dropped_in_nic(Fate::NicFilter),
             Observed::RxDone(address) => {
                 let buffer = (address - self.measured.buffers_base) / self.measured.buffer_bytes;
@@ -175,8 +186,20 @@ impl Observer {
             }
             Observed::Stack(buffer) => {
                 self.packets.taken_up(now, buffer, Stage::Stack);
-                self.stage(now, TCPIP, |stages| &mut stages.tcpip);
+                match self.variant {
+                    Variant::Stock => self.stage(now, TCPIP, |stages| &mut stages.tcpip),
+                    Variant::Driver => self.stage(now, DRIVER, |stages| &mut stages.driver),
+                }
             }
+            Observed::Queued(buffer) => {
+                self.packets.taken_up(now, buffer, Stage::Queue);
+                self.eager.queued();
+            }
+            Observed::Dropped(buffer, why) => {
+                self.packets.discarded(now, buffer, why);
+                self.eager.dropped(why);
+            }
+            Observed::Polling(on) => self.nic_full = if on { Fate::OverallLimit } else { Fate::NicFull },
             Observed::StackDone(_) => self.packets.stack_done(),
             Observed::Freed(buffer) => self.freed(now, buffer),
             Observed::JobStart(task) => self.job_start(now, task),
@@ -277,7 +300,7 @@ impl Observer {
             jobs.finish(now);
         }
         let run = Run {
-            variant: "stock".to_string(),
+            variant: self.variant.name().to_string(),
             loads: BTreeMap::new(),
             tasks: scenario.tasks.iter().enumerate().map(|(i, task)| self.task(i, task, ending.loops[i])).collect(),
             flows: self.flows(scenario),
@@ -345,6 +368,9 @@ impl Observer {
                 Some(Fate::Delivered) => delivered += 1,
                 Some(Fate::NicFilter) => dropped.nic_filter += 1,
                 Some(Fate::NicFull) => dropped.nic_full += 1,
+                Some(Fate::FlowLimit) => dropped.flow_limit += 1,
+                Some(Fate::Recycled) => dropped.recycled += 1,
+                Some(Fate::OverallLimit) => dropped.overall_limit += 1,
                 Some(Fate::Stack) => dropped.stack += 1,
                 Some(Fate::Socket) => dropped.socket += 1,
                 None => in_flight += 1,
@@ -356,12 +382,19 @@ impl Observer {
     }
 
     fn paths(&self) -> Vec<PathResult> {
-        let stages = [
-            ("stock/isr", &self.lanes.nic_handlers),
-            ("stock/driver", &self.stages.driver),
-            ("stock/tcpip_thread", &self.stages.tcpip),
-            ("stock/socket", &self.stages.receive),
-        ];
+        let stages = match self.variant {
+            Variant::Stock => vec![
+                ("stock/isr", &self.lanes.nic_handlers),
+                ("stock/driver", &self.stages.driver),
+                ("stock/tcpip_thread", &self.stages.tcpip),
+                ("stock/socket", &self.stages.receive),
+            ],
+            Variant::Driver => {
+                let mut stages = self.eager.paths();
+                stages.extend([("driver/network", &self.stages.driver), ("driver/socket", &self.stages.receive)]);
+                stages
+            }
+        };
         stages
             .into_iter()
             .filter_map(|(name, cycles)| {

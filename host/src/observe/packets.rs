@@ -8,6 +8,7 @@ use smoltcp::wire::{
     ArpPacket, EthernetFrame, EthernetProtocol, Icmpv4Message, Icmpv4Packet, IpProtocol, Ipv4Packet, TcpPacket,
 };
 
+use crate::soc::Drop;
 use crate::timeline::{Fate, LaneKind, Stage};
 
 /// Index of a frame in the order of the wire.
@@ -175,6 +176,21 @@ impl Packets {
             self.frames[id].in_driver = true;
             self.step(id, now, stage);
         }
+    }
+
+    /// The eager half discarded the packet in a buffer.
+    pub fn discarded(&mut self, now: u64, buffer: usize, why: Drop) {
+        let id = self.buffers.get_mut(buffer).and_then(Option::take);
+        if let Some(id) = id {
+            self.step(id, now, Stage::Freed);
+        }
+        self.end(
+            id,
+            match why {
+                Drop::ShortCircuit | Drop::Recycled => Fate::Recycled,
+                Drop::Limited | Drop::Refused => Fate::FlowLimit,
+            },
+        );
     }
 
     /// The IP stack found the socket of the frame that it works on.

@@ -115,5 +115,6 @@ fn stage_index(stage: Stage) -> i64 {
         Stage::Socket => 3,
         Stage::Task => 4,
         Stage::Freed => 5,
+        Stage::Queue => 6,
     }
 }

@@ -36,6 +36,7 @@ fn stretch(stage: Stage) -> &'static str {
         Stage::Stack => "IP stack",
         Stage::Socket => "waits in socket",
         Stage::Task => "task",
+        Stage::Queue => "waits in flow queue",
         Stage::Freed => "free",
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `[device]`, and the sections that the receive paths of later versions use.
+//! `[device]`, `[limit]`, and the sections that the receive paths of later versions use.
 
 use super::keys::Section;
-use super::model::{Cpu, Device};
+use super::model::{Cpu, Device, Limit};
 use super::network::Network;
 use super::reader::Reader;
 use super::report::Place;
@@ -48,25 +48,51 @@ pub(super) fn read(top: &Reader<'_>) -> (Device, Option<Network>) {
         prefix: network.map_or(0, |network| network.prefix),
         tick_us,
         trace: reader.flag("trace").unwrap_or(true),
+        eager_invalidation: reader.flag("eager_invalidation").unwrap_or(false),
         link_order: reader.u32("link_order").unwrap_or(0),
     };
     reader.finish(None);
     (device, network)
 }
 
-/// `[nic]` and `[limit]`: checked, so that a file for later variants does not break with them; `stock` has no use for
-/// them.
+/// Largest capacity of the overall limit: a poll takes no more than the NIC's ring holds.
+const LIMIT_CAPACITY_MAX: u32 = 16;
+
+/// `[limit]`. Both keys, or none.
+pub(super) fn read_limit(top: &Reader<'_>) -> Option<Limit> {
+    let reader = Reader::new(Section::Limit, top.table_under("limit")?, top.sink());
+    let (capacity, period_us) = (reader.u32("capacity"), reader.u32("period_us"));
+    let pair = both(&reader, capacity, period_us);
+    if let Some((capacity, _)) = pair
+        && capacity > LIMIT_CAPACITY_MAX
+    {
+        let label = format!("must be at most {LIMIT_CAPACITY_MAX}, the descriptors of the NIC's ring");
+        reader.refuse("capacity", "the overall limit is too large for one poll", label, "shorten the period instead");
+    }
+    reader.finish(None);
+    pair.map(|(capacity, period_us)| Limit { capacity, period_us })
+}
+
+/// A capacity is per period: one without the other says nothing.
+pub(super) fn both(reader: &Reader<'_>, capacity: Option<u32>, period_us: Option<u32>) -> Option<(u32, u32)> {
+    match (reader.given("capacity"), reader.given("period_us")) {
+        (true, false) => {
+            reader.refuse("capacity", "`capacity` without `period_us`", "packets per what?", "add `period_us`");
+        }
+        (false, true) => {
+            reader.refuse("period_us", "`period_us` without `capacity`", "how many packets?", "add `capacity`");
+        }
+        _ => {}
+    }
+    Some((capacity?, period_us?))
+}
+
+/// `[nic]`: checked, so that a file for later variants does not break with it.
 pub(super) fn read_later_sections(top: &Reader<'_>) {
     if let Some(table) = top.table_under("nic") {
         let reader = Reader::new(Section::Nic, table, top.sink());
         reader.whole("queues");
         reader.whole("queue_bytes");
-        reader.finish(None);
-    }
-    if let Some(table) = top.table_under("limit") {
-        let reader = Reader::new(Section::Limit, table, top.sink());
-        reader.whole("capacity");
-        reader.whole("period_us");
         reader.finish(None);
     }
 }

@@ -178,6 +178,7 @@ pub const KEYS: &[Key] = &[
     key(Device, "address", Text("IPv4 address with prefix length, 8 to 30"), Value("10.0.0.1/24"), "Address and network of the device."),
     swept(Device, "tick_us", Whole(1000, 10_000), Value("1000"), "RTOS tick: 1000, 2000, 5000 or 10000 ([tick](#tick))."),
     key(Device, "trace", Flag, Value("true"), "Events at the trace port (the active method). Without them only passive figures remain."),
+    key(Device, "eager_invalidation", Flag, Value("false"), "Library, for comparison: the receive interrupt invalidates the cache at once instead of leaving it to the network task."),
     swept(Device, "link_order", Whole(0, 65_535), Value("0"), "Order in which the firmware is linked; 0 is the build's own."),
 
     key(Task, "name", Text("1 to 15 of A-Z a-z 0-9 _ -"), Required, "Unique name. With `source`, also the beginning of a C identifier."),
@@ -194,7 +195,7 @@ pub const KEYS: &[Key] = &[
     key(Task, "flow", Other("table"), Words("its defaults"), "Receiving: the contract of its flow; see [task.flow](#taskflow)."),
 
     key(Flow, "capacity", Whole(1, 65_535), Words("no limit"), "Packets served per period."),
-    key(Flow, "period_us", Whole(1, 600_000_000), Words("no limit"), "Period of the flow's server."),
+    key(Flow, "period_us", Whole(1, 4_000_000), Words("no limit"), "Period of the flow's server."),
     key(Flow, "server", OneOf(&["deferrable", "sporadic"]), Value("deferrable"), "How the capacity comes back."),
     key(Flow, "from", Text("IPv4 address"), Words("every sender"), "Only this sender is the flow; others to the same port are background."),
     key(Flow, "priority", Whole(1, 15), Words("the task's"), "Priority of the flow."),
@@ -222,6 +223,6 @@ pub const KEYS: &[Key] = &[
     key(Nic, "queues", Whole(1, 64), Value("8"), "Receive queues."),
     key(Nic, "queue_bytes", Whole(64, 1_048_576), Value("4096"), "Size of each queue."),
 
-    key(Limit, "capacity", Whole(1, 65_535), Words("no limit"), "Packets of all flows together per period."),
-    key(Limit, "period_us", Whole(1, 600_000_000), Words("no limit"), "Period of the overall limit."),
+    key(Limit, "capacity", Whole(1, 65_535), Words("the library's"), "Packets of all flows together per period, at most 16."),
+    key(Limit, "period_us", Whole(1, 4_000_000), Words("the library's"), "Period of the overall limit."),
 ];

@@ -29,6 +29,8 @@ pub struct Scenario {
     pub variants: Vec<Variant>,
     /// The device.
     pub device: Device,
+    /// `[limit]`; `None` is the library's own.
+    pub limit: Option<Limit>,
     /// Tasks, in the order of the file.
     pub tasks: Vec<Task>,
     /// Traffic, in the order of the file.
@@ -40,16 +42,19 @@ pub struct Scenario {
 pub enum Variant {
     /// lwIP as its users run it on a plain NIC.
     Stock,
+    /// The receive library on a plain NIC.
+    Driver,
 }
 
 impl Variant {
     /// All that this version has.
-    pub const ALL: [Variant; 1] = [Variant::Stock];
+    pub const ALL: [Variant; 2] = [Variant::Stock, Variant::Driver];
 
     /// The name in scenarios and results.
     pub fn name(self) -> &'static str {
         match self {
             Variant::Stock => "stock",
+            Variant::Driver => "driver",
         }
     }
 }
@@ -84,6 +89,8 @@ pub struct Device {
     pub tick_us: u32,
     /// Events at the trace port (the active method). Off, only passive figures remain.
     pub trace: bool,
+    /// The library invalidates the cache in the receive interrupt instead of later, for comparison.
+    pub eager_invalidation: bool,
     /// Which order the firmware is linked in; 0 is the build's own.
     pub link_order: u32,
 }
@@ -151,6 +158,39 @@ pub struct Listen {
 pub struct Contract {
     /// Only this sender is the flow.
     pub from: Option<Ipv4Addr>,
+    /// Its server; `None`: no limit.
+    pub server: Option<Server>,
+    /// Its priority; `None`: the task's.
+    pub priority: Option<u32>,
+}
+
+/// An aperiodic server: how many packets a flow may bring.
+#[derive(Debug, Clone, Copy)]
+pub struct Server {
+    /// What comes back, and when.
+    pub kind: ServerKind,
+    /// Packets per period.
+    pub capacity: u32,
+    /// The period.
+    pub period_us: u32,
+}
+
+/// How a server's capacity comes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerKind {
+    /// All of it, when a period begins.
+    Deferrable,
+    /// Each packet's, one period after it.
+    Sporadic,
+}
+
+/// `[limit]`: the library's overall limit.
+#[derive(Debug, Clone, Copy)]
+pub struct Limit {
+    /// Packets of all flows together per period.
+    pub capacity: u32,
+    /// The period.
+    pub period_us: u32,
 }
 
 /// What one job does.

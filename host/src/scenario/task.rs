@@ -4,11 +4,11 @@
 use std::path::Path;
 
 use super::keys::Section;
-use super::model::{Contract, Listen, Protocol, Task, TaskKind};
+use super::model::{Contract, Listen, Protocol, Server, ServerKind, Task, TaskKind};
 use super::network::{self, Network};
 use super::reader::Reader;
 use super::tree::Table;
-use super::{target, work};
+use super::{device, target, work};
 
 /// More tasks than this do not fit the firmware.
 const TASKS_MAX: usize = 12;
@@ -176,21 +176,33 @@ fn receiving(
     Some((kind, work?))
 }
 
-/// `[task.flow]`. All of it is checked, so that a file for later variants does not break with them; `stock` has a use
-/// for `from` only.
+/// Largest capacity of a sporadic server: the library remembers each packet of a period (`WEIR_SPORADIC_MAX`).
+const SPORADIC_CAPACITY_MAX: u32 = 8;
+
+/// `[task.flow]`. All of it is checked, also what only later variants use.
 fn flow(task: &Reader<'_>, network: Option<Network>) -> Option<Contract> {
     if !task.given("flow") {
         return Some(Contract::default());
     }
     let reader = Reader::new(Section::Flow, task.table_under("flow")?, task.sink());
-    reader.whole("capacity");
-    reader.whole("period_us");
-    reader.choice("server");
-    reader.whole("priority");
+    let (capacity, period_us) = (reader.u32("capacity"), reader.u32("period_us"));
+    let kind = match reader.choice("server") {
+        Some("sporadic") => ServerKind::Sporadic,
+        _ => ServerKind::Deferrable,
+    };
+    let server =
+        device::both(&reader, capacity, period_us).map(|(capacity, period_us)| Server { kind, capacity, period_us });
+    if let Some(Server { kind: ServerKind::Sporadic, capacity, .. }) = server
+        && capacity > SPORADIC_CAPACITY_MAX
+    {
+        let label = format!("must be at most {SPORADIC_CAPACITY_MAX}: a sporadic server remembers each packet");
+        reader.refuse("capacity", "the capacity is too large for a sporadic server", label, "or take `deferrable`");
+    }
+    let priority = reader.given("priority").then(|| reader.u32("priority")).flatten();
     reader.whole("packet_timer_us");
     reader.whole("absolute_timer_us");
     reader.whole("queue_bytes");
     reader.finish(None);
     let from = network::sender(&reader, network).ok()?;
-    Some(Contract { from })
+    Some(Contract { from, server, priority })
 }

@@ -13,7 +13,7 @@ use super::{device, link, task, traffic, warnings};
 
 /// The variants of later versions.
 const VARIANTS_LATER: &[&str] =
-    &["burst", "hysteresis", "budget", "queue", "capped", "napi", "classes", "driver", "nic", "codesign"];
+    &["burst", "hysteresis", "budget", "queue", "capped", "napi", "classes", "nic", "codesign"];
 
 /// Reads a scenario in which every sweep is resolved. `None` if something is wrong with it.
 pub(super) fn read(root: &Table, folder: &Path, sink: &Sink) -> Option<Scenario> {
@@ -29,6 +29,7 @@ pub(super) fn read(root: &Table, folder: &Path, sink: &Sink) -> Option<Scenario>
     let context = traffic::Context { network, tasks: &tasks, folder, end_ms };
     let traffic = traffic::read_all(&reader, &context);
     link::check(&traffic, device.link_mbps, sink);
+    let limit = device::read_limit(&reader);
     device::read_later_sections(&reader);
     reader.finish(None);
     if sink.has_errors() {
@@ -42,6 +43,7 @@ pub(super) fn read(root: &Table, folder: &Path, sink: &Sink) -> Option<Scenario>
         warmup_ms: warmup_ms?,
         variants,
         device,
+        limit,
         tasks: tasks.read.into_iter().map(|(task, _)| task).collect(),
         traffic: traffic.into_iter().map(|(traffic, _)| traffic).collect(),
     })

@@ -48,6 +48,31 @@ pub enum Observed {
     Freed(usize),
     /// It is in the ring.
     Given(usize),
+    /// The eager half took it from the ring into a flow's queue.
+    Queued(usize),
+    /// The eager half discarded its packet; it is in the ring again.
+    Dropped(usize, Drop),
+    /// The overall limit has turned the receive interrupt off, or on again.
+    Polling(bool),
+}
+
+/// Why the eager half discarded a packet: `enum weir_drop`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Drop {
+    /// Buffers were scarce, and nothing waited that mattered less.
+    ShortCircuit,
+    /// Its flow's limit.
+    Limited,
+    /// It waited, and gave way to a packet that matters more.
+    Recycled,
+    /// Malformed, or background that is dropped at once.
+    Refused,
+}
+
+impl Drop {
+    fn decode(code: u32) -> Option<Drop> {
+        [Drop::ShortCircuit, Drop::Limited, Drop::Recycled, Drop::Refused].get(code as usize).copied()
+    }
 }
 
 const TRACE: u32 = 64;
@@ -77,6 +102,9 @@ impl Observed {
                 6 => Observed::StackDone(index),
                 7 => Observed::Freed(index),
                 8 => Observed::Given(index),
+                9 => Observed::Queued(index),
+                10 => Observed::Dropped(index & 0xffff, Drop::decode(event.value >> 16)?),
+                11 => Observed::Polling(event.value != 0),
                 _ => return None,
             },
         })

@@ -7,7 +7,7 @@ mod image;
 mod run;
 mod scenario_block;
 
-pub use events::Observed;
+pub use events::{Drop, Observed};
 pub use ffi::open as open_library;
 pub use image::Image;
 pub use run::{Outcome, RunError, Runner};

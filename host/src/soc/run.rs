@@ -13,7 +13,7 @@ use super::image::Image;
 use super::scenario_block::{self, TASKS_MAX, THREADS_MAX};
 use crate::observe::{Ending, FirmwareBuffers, Measured, Observer, Thread};
 use crate::results::{Buffers, Run};
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Variant};
 use crate::timeline::{Lane, LaneKind, Timeline};
 use crate::traffic::{FlowId, PeerStats, TrafficError, Wire};
 
@@ -72,6 +72,8 @@ pub struct Outcome {
 /// Runs scenarios on a device's library.
 #[derive(Debug, Clone)]
 pub struct Runner {
+    /// The receive path.
+    pub variant: Variant,
     /// The simulated device.
     pub library: Arc<Library>,
     /// Its firmware.
@@ -84,12 +86,15 @@ pub struct Runner {
 
 /// The NIC says what becomes of a frame this long after its end at the latest.
 const NIC_VERDICT_CYCLES: u64 = 64;
+/// `configMAX_PRIORITIES - 1`.
+const BOOSTER_PRIORITY: u32 = 15;
 /// How often and at what distance the pool is counted when a buffer seems to be missing.
 const BUFFER_LOOKS: u32 = 100;
 const BUFFER_LOOK_CYCLES: u64 = 97;
 
 struct Session<'a> {
     scenario: &'a Scenario,
+    variant: Variant,
     image: &'a Image,
     device: Device,
     cycles_per_ms: u64,
@@ -110,12 +115,12 @@ impl Runner {
         let measured = Measured {
             epoch,
             window: window.clone(),
-            buffers_base: self.image.symbol("rx_data").map_err(RunError::Broken)?,
+            buffers_base: self.image.symbol("plain_rx_data").map_err(RunError::Broken)?,
             buffer_bytes: 1536,
             record: self.record,
         };
         let threads = session.threads()?;
-        let observer = Observer::new(scenario, &threads, measured, session.device.cycle());
+        let observer = Observer::new(scenario, self.variant, &threads, measured, session.device.cycle());
         let wire = Wire::new(scenario, scenario_block::device_mac(scenario)).map_err(RunError::Traffic)?;
         let mut live = Live { session: &mut session, observer, wire, epoch, loops_before: [0; TASKS_MAX] };
         live.run_until(window.start, progress)?;
@@ -146,9 +151,9 @@ impl Runner {
             device.write(*address, bytes);
         }
         let block = self.image.symbol("weir_scenario").map_err(RunError::Broken)?;
-        device.write(block, &scenario_block::encode(scenario));
+        device.write(block, &scenario_block::encode(scenario, self.variant));
         let cycles_per_ms = u64::from(scenario.device.cpu_mhz) * 1000;
-        let mut session = Session { scenario, image: &self.image, device, cycles_per_ms };
+        let mut session = Session { scenario, variant: self.variant, image: &self.image, device, cycles_per_ms };
         while session.device.cycle() < BOOT_MS_MAX * cycles_per_ms {
             // In small steps: what the peers do is only decided when the device is ready.
             let until = session.device.cycle() + cycles_per_ms / 10;
@@ -185,15 +190,21 @@ impl Session<'_> {
         Ok(loops)
     }
 
-    /// The driver's books: `weir_status.rx_free`, and positions given and taken of its `struct plain_ring`.
+    /// The driver's books: `weir_status.rx_free`, and positions given and taken of its `struct plain_ring`; the
+    /// library's: `struct weir_rx_books`, with which its variable begins.
     fn firmware_buffers(&mut self) -> Result<FirmwareBuffers, RunError> {
+        if self.variant == Variant::Driver {
+            let books = self.symbol("weir_rx")?;
+            let mut half = |index: u32| self.device.read_word(books + 2 * (index & !1)) >> (16 * (index & 1)) & 0xffff;
+            return Ok(FirmwareBuffers { free: half(3) + half(4), with_nic: half(0) });
+        }
         let free = self.symbol("weir_status")? + 4 * TASKS_MAX as u32 + 8 * THREADS_MAX as u32;
-        let ring = self.symbol("rx_ring")?;
+        let ring = self.symbol("plain_rx_ring")?;
         let (given, taken) = (self.device.read_word(ring + 8), self.device.read_word(ring + 12));
         Ok(FirmwareBuffers { free: self.device.read_word(free), with_nic: given.wrapping_sub(taken) })
     }
 
-    /// Driver, `tcpip_thread`, the scenario's tasks, idle; guards their stacks.
+    /// Driver, `tcpip_thread`, the scenario's tasks, idle, booster; guards their stacks.
     fn threads(&mut self) -> Result<Vec<Thread>, RunError> {
         let table = self.symbol("weir_status")? + 4 * TASKS_MAX as u32;
         let mut handles = Vec::new();
@@ -208,12 +219,19 @@ impl Session<'_> {
             handle: handles[slot],
             lane: Lane { name: name.to_string(), kind, priority },
         };
+        let driver = match self.variant {
+            Variant::Stock => "driver",
+            Variant::Driver => "weir_net",
+        };
         let mut threads = vec![
-            thread(TASKS_MAX, "driver", LaneKind::Net, net),
+            thread(TASKS_MAX, driver, LaneKind::Net, net),
             thread(TASKS_MAX + 1, "tcpip_thread", LaneKind::Net, net),
         ];
         for (slot, task) in self.scenario.tasks.iter().enumerate() {
             threads.push(thread(slot, &task.name, LaneKind::Task, task.priority));
+        }
+        if self.variant == Variant::Driver {
+            threads.push(thread(TASKS_MAX + 3, "weir_boost", LaneKind::Net, BOOSTER_PRIORITY));
         }
         threads.push(thread(TASKS_MAX + 2, "idle", LaneKind::Idle, 0));
         Ok(threads)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `struct scenario` of device/firmware/include/scenario.h: how the firmware learns the scenario.
 
-use crate::scenario::{Protocol, Scenario, Task, TaskKind, Work};
+use crate::scenario::{Protocol, Scenario, ServerKind, Task, TaskKind, Variant, Work};
 
 /// Most tasks that the firmware has room for.
 pub const TASKS_MAX: usize = 12;
-/// Threads in `struct scenario_status`: the tasks, driver, `tcpip_thread`, idle.
-pub const THREADS_MAX: usize = TASKS_MAX + 3;
+/// Threads in `struct scenario_status`: the tasks, driver or network task, `tcpip_thread`, idle, booster.
+pub const THREADS_MAX: usize = TASKS_MAX + 4;
 const NAME_BYTES: usize = 16;
 const MAGIC: u32 = 0x5745_4952;
 
@@ -17,7 +17,8 @@ pub fn device_mac(scenario: &Scenario) -> [u8; 6] {
 }
 
 /// The block's bytes.
-pub fn encode(scenario: &Scenario) -> Vec<u8> {
+pub fn encode(scenario: &Scenario, variant: Variant) -> Vec<u8> {
+    let limit = scenario.limit.map_or((0, 0), |limit| (limit.capacity, limit.period_us));
     let device = &scenario.device;
     let mut block = Vec::new();
     let seed = (scenario.seed ^ (scenario.seed >> 32)) as u32;
@@ -28,6 +29,10 @@ pub fn encode(scenario: &Scenario) -> Vec<u8> {
         device.cpu_mhz,
         device.net_priority,
         device.rx_buffers,
+        variant_code(variant),
+        limit.0,
+        limit.1,
+        u32::from(device.eager_invalidation),
         u32::from_le_bytes(device.address.octets()),
         netmask(device.prefix).swap_bytes(),
     ] {
@@ -41,6 +46,26 @@ pub fn encode(scenario: &Scenario) -> Vec<u8> {
         encode_task(task, device.cpu_mhz, &mut sources, &mut block);
     }
     block
+}
+
+fn variant_code(variant: Variant) -> u32 {
+    match variant {
+        Variant::Stock => 0,
+        Variant::Driver => 8,
+    }
+}
+
+fn flow_words(task: &Task) -> [u32; 5] {
+    let TaskKind::Receiving { flow, .. } = &task.kind else { return [0; 5] };
+    let (kind, capacity, period_us) = flow.server.map_or((0, 0, 0), |server| {
+        let kind = match server.kind {
+            ServerKind::Deferrable => 1,
+            ServerKind::Sporadic => 2,
+        };
+        (kind, server.capacity, server.period_us)
+    });
+    let from = flow.from.map_or(0, |from| u32::from_le_bytes(from.octets()));
+    [kind, capacity, period_us, flow.priority.unwrap_or(0), from]
 }
 
 fn netmask(prefix: u8) -> u32 {
@@ -71,4 +96,5 @@ fn encode_task(task: &Task, cpu_mhz: u32, sources: &mut u32, block: &mut Vec<u8>
     for word in [kind, task.priority, task.stack_bytes, period_us, port, reply_bytes, work, a, b] {
         block.extend(u32::to_le_bytes(word));
     }
+    block.extend(flow_words(task).map(u32::to_le_bytes).concat());
 }

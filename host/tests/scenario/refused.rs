@@ -35,8 +35,8 @@ fn the_top_of_the_file() {
 
 #[test]
 fn variants() {
-    let message = "the variant `driver` is not part of this version";
-    refused_file("name = 'x'\nvariants = ['stock', 'driver']", 2, message, "cannot run");
+    let message = "the variant `codesign` is not part of this version";
+    refused_file("name = 'x'\nvariants = ['stock', 'codesign']", 2, message, "cannot run");
     refused_file("name = 'x'\nvariants = ['stok']", 2, "unknown variant `stok`", "cannot run");
     let message = "the variant `stock` is listed twice";
     refused_file("name = 'x'\nvariants = [\n'stock',\n'stock']", 4, message, "again");

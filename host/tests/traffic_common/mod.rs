@@ -33,8 +33,10 @@ pub fn scenario(tasks: Vec<Task>, traffic: Vec<Traffic>) -> Scenario {
             prefix: 24,
             tick_us: 1000,
             trace: true,
+            eager_invalidation: false,
             link_order: 0,
         },
+        limit: None,
         tasks,
         traffic,
     }
@@ -52,7 +54,12 @@ pub fn listener(name: &str, listen: Listen, from: Option<Ipv4Addr>) -> Task {
     Task {
         name: name.to_owned(),
         priority: 5,
-        kind: TaskKind::Receiving { listen, deadline_us: None, reply_bytes: 0, flow: Contract { from } },
+        kind: TaskKind::Receiving {
+            listen,
+            deadline_us: None,
+            reply_bytes: 0,
+            flow: Contract { from, ..Contract::default() },
+        },
         work: Work::Synthetic { us: 1.0 },
         stack_bytes: 1024,
     }

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The receive library on the simulated device: FreeRTOS and the plain NIC.
+
+#ifndef WEIR_CONFIG_H
+#define WEIR_CONFIG_H
+
+#include "plain_netif.h"
+#include "scenario.h"
+#include "soc.h"
+#include "trace.h"
+#include "weir_freertos.h"
+
+#define WEIR_BUFFERS PLAIN_RX_BUFFERS_MAX
+#define WEIR_FLOWS SCENARIO_TASKS_MAX
+#define WEIR_PRIORITIES configMAX_PRIORITIES
+
+#define WEIR_PORT_TICKS_PER_US ((uint64_t)weir_scenario.cycles_per_us)
+
+// Interrupts cost about 200 cycles each and a poll 150 and 80 per frame: both stay below a fifth of the CPU, whatever
+// the wire brings, and a poll takes more than 148,809 frames per second, which is 100 Mbit/s of the shortest.
+#define FIRMWARE_LIMIT_CAPACITY 3
+#define FIRMWARE_LIMIT_BATCH 5
+#define FIRMWARE_LIMIT_PERIOD_CYCLES 3000
+
+#define FIRMWARE_BACKGROUND_PRIORITY 1
+#define FIRMWARE_SYSTEM_PRIORITY 1
+
+static inline uint64_t weir_port_now(void)
+{
+    return soc_mtime();
+}
+
+static inline uint32_t weir_port_now_low(void)
+{
+    return *(const volatile uint32_t *)SOC_MTIME;
+}
+
+static inline void weir_port_poll_at(uint32_t time)
+{
+    uint64_t now = soc_mtime();
+    uint64_t at = now + (uint64_t)(int64_t)(int32_t)(time - (uint32_t)now);
+    SOC_POLL_COMPARE[1] = UINT32_MAX; // off, so that no mixture of old and new halves lies in the past
+    SOC_POLL_COMPARE[0] = (uint32_t)at;
+    SOC_POLL_COMPARE[1] = (uint32_t)(at >> 32);
+}
+
+static inline void weir_port_poll_off(void)
+{
+    SOC_POLL_COMPARE[1] = UINT32_MAX;
+}
+
+static inline void weir_port_invalidate_all(void)
+{
+    soc_dcache_invalidate();
+}
+
+static inline int32_t weir_driver_take(uint32_t *length)
+{
+    int32_t descriptor = plain_ring_take_given(&plain_rx_ring, PLAIN_RX_RING, length);
+    return descriptor < 0 ? -1 : plain_rx_buffer[descriptor];
+}
+
+static inline void weir_driver_give(uint32_t buffer)
+{
+    uint32_t address = (uint32_t)(uintptr_t)plain_rx_data[buffer];
+    uint32_t descriptor = plain_ring_give_room(&plain_rx_ring, PLAIN_RX_RING, address, PLAIN_BUFFER_BYTES);
+    plain_rx_buffer[descriptor] = (uint16_t)buffer;
+}
+
+static inline const volatile uint32_t *weir_driver_header(uint32_t buffer)
+{
+    return SOC_UNCACHED(plain_rx_data[buffer]);
+}
+
+static inline void weir_driver_interrupt(bool on)
+{
+    SOC_NIC->irq_enable = on ? PLAIN_NIC_IRQ_RX : 0U;
+}
+
+static inline void weir_driver_acknowledge(void)
+{
+    SOC_NIC->irq_pending = PLAIN_NIC_IRQ_RX;
+}
+
+#define WEIR_ON_QUEUED(buffer) trace(TRACE_RX_QUEUED, buffer)
+#define WEIR_ON_DROPPED(buffer, why) trace(TRACE_RX_DROPPED, (uint32_t)(buffer) | (uint32_t)(why) << 16)
+#define WEIR_ON_ABANDONED(buffer) trace(TRACE_RX_FREED, buffer)
+#define WEIR_ON_GIVEN(buffer) trace(TRACE_RX_GIVEN, buffer)
+#define WEIR_ON_POLLING(on) trace_always(TRACE_POLLING, on)
+
+#endif

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the library needs of the RTOS and the CPU. The port's own header, included by `weir_config.h`, defines these,
+// best as `static inline` functions.
+//
+//   uint64_t weir_port_now(void);
+//   uint32_t weir_port_now_low(void);
+//       Time in ticks of any clock that never goes back, and its low half, which may be cheaper. ISR.
+//
+//   weir_port_state weir_port_lock(void);
+//   void weir_port_unlock(weir_port_state state);
+//       Keeps the receive interrupt and the poll timer away. Task context; nests; the library holds it for a bounded
+//       number of instructions that does not depend on what is received.
+//
+//   void weir_port_poll_at(uint32_t time);
+//   void weir_port_poll_off(void);
+//       One-shot timer: calls weir_rx_interrupt(true) when the low half of the time is `time`, less than 2^31 ticks from
+//       now; at once if that has passed. ISR.
+//
+//   void weir_port_invalidate_all(void);
+//       Makes the data cache forget what it holds of packet buffers that the library is about to give to the NIC. Task
+//       context. Nothing to do without a data cache.
+
+#ifndef WEIR_PORT_H
+#define WEIR_PORT_H
+
+#include "weir/config.h"
+
+#endif

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "weir/rx.h"
+
+#include <errno.h>
+
+#include "weir/driver.h"
+#include "weir/port.h"
+
+// The straight path is that of a packet that is kept: it meets the coldest cache.
+#define unlikely(condition) __builtin_expect(condition, false)
+
+static struct {
+    struct weir_rx_books books; // first: simulators find them by this variable's name
+    uint16_t clean_first;
+    uint16_t dirty_first;
+    int16_t shared; // buffers that flows can still hold beyond their reserves
+    // As configured.
+    uint16_t refill;
+    uint16_t ring;
+    uint16_t capacity;
+    uint16_t batch;
+    bool drop_background;
+    // The overall limit.
+    bool polling;
+    uint16_t spent;        // in this period
+    uint32_t period_start; // low half of the time
+    uint32_t period;
+    uint32_t refused;
+} weir_rx;
+
+static inline void give(uint16_t buffer)
+{
+    weir_rx.books.with_nic++;
+    weir_driver_give(buffer);
+}
+
+static __attribute__((noinline)) void give_clean(void)
+{
+    uint16_t buffer = weir_rx.clean_first;
+    weir_rx.clean_first = weir_slots[buffer].next;
+    weir_rx.books.clean--;
+    give(buffer);
+    WEIR_ON_GIVEN(buffer);
+}
+
+// The packet's content was not read through the cache, so that the NIC can have the buffer at once.
+static inline void drop(uint16_t buffer, enum weir_drop why)
+{
+    give(buffer);
+    WEIR_ON_DROPPED(buffer, why);
+}
+
+// Buffers in the IP stack and its sockets: each flow has a reserve, and the rest, beyond a full ring, is shared.
+static inline bool may_hold(const struct weir_flow *flow)
+{
+    return flow->held < WEIR_FLOW_RESERVE || weir_rx.shared > 0;
+}
+
+static inline bool within_limit(struct weir_flow *flow)
+{
+    return !flow->limited_by_server || weir_server_admit(&flow->server, weir_port_now());
+}
+
+static __attribute__((noinline)) void recycle(uint8_t victim)
+{
+    weir_flow(victim)->recycled++;
+    weir_rx.books.waiting--;
+    drop(weir_flow_take(victim), WEIR_DROP_RECYCLED);
+}
+
+// When buffers are scarce: makes room in the ring for a packet of the flow, or says that it has to go itself.
+static bool make_room(struct weir_flow *flow, uint8_t *victim)
+{
+    if (weir_rx.books.clean != 0U) {
+        give_clean();
+        return true;
+    }
+    *victim = weir_flows_victim(flow);
+    return *victim != WEIR_NO_FLOW || weir_rx.books.waiting == 0U;
+}
+
+static __attribute__((noinline)) void eager(uint16_t buffer, uint32_t length)
+{
+    const volatile uint32_t *frame = weir_driver_header(buffer);
+    weir_match match = weir_classify(frame, length);
+    uint8_t to = weir_flow_of(match, frame);
+    if (unlikely(match == WEIR_MATCH_REFUSED || (to == WEIR_FLOW_BACKGROUND && weir_rx.drop_background))) {
+        weir_rx.refused++;
+        drop(buffer, WEIR_DROP_REFUSED);
+        return;
+    }
+    struct weir_flow *flow = weir_flow(to);
+    uint8_t victim = WEIR_NO_FLOW;
+    if (unlikely(weir_rx.books.with_nic < weir_rx.refill) && !make_room(flow, &victim)) {
+        if (flow->sender_words == 0U) {
+            weir_doomed_match = match;
+            weir_doomed_flow = flow;
+        }
+        flow->recycled++;
+        drop(buffer, WEIR_DROP_SHORT_CIRCUIT);
+        return;
+    }
+    if (unlikely(!may_hold(flow) || !within_limit(flow))) {
+        flow->limited++;
+        drop(buffer, WEIR_DROP_LIMITED);
+        return;
+    }
+    if (unlikely(victim != WEIR_NO_FLOW)) {
+        recycle(victim);
+    }
+    weir_slots[buffer].length = (uint16_t)length;
+    weir_slots[buffer].flow = to;
+    weir_rx.books.waiting++;
+    weir_flow_put(to, buffer);
+    WEIR_ON_QUEUED(buffer);
+}
+
+// The short circuit of a flood: known to be of no use by one look at the frame.
+static inline bool doomed(uint16_t buffer, uint32_t length)
+{
+    if (weir_doomed_match == 0U || weir_rx.books.with_nic >= weir_rx.refill || weir_rx.books.clean != 0U ||
+        weir_classify_glance(weir_driver_header(buffer), length) != weir_doomed_match) {
+        return false;
+    }
+    weir_doomed_flow->recycled++;
+    return true;
+}
+
+// Up to `budget` frames. Returns how many there were.
+static inline uint32_t serve(uint32_t budget)
+{
+    uint32_t served = 0;
+    for (; served < budget && weir_rx.books.with_nic != 0U; served++) {
+        uint32_t length;
+        int32_t buffer = weir_driver_take(&length);
+        if (buffer < 0) {
+            break;
+        }
+        weir_rx.books.with_nic--;
+        if (doomed((uint16_t)buffer, length)) {
+            drop((uint16_t)buffer, WEIR_DROP_SHORT_CIRCUIT);
+        } else {
+            eager((uint16_t)buffer, length);
+        }
+    }
+    return served;
+}
+
+int32_t weir_rx_interrupt(bool timer)
+{
+    uint32_t now = weir_port_now_low();
+    weir_driver_acknowledge();
+    // After a pause of 2^32 ticks a period can seem not to be over: then one is polled for nothing.
+    if (timer || now - weir_rx.period_start >= weir_rx.period) {
+        weir_rx.period_start = now;
+        weir_rx.spent = 0;
+    }
+    bool polling = weir_rx.polling;
+    uint32_t budget = polling ? weir_rx.batch : (uint32_t)weir_rx.capacity - weir_rx.spent;
+    weir_rx.spent = (uint16_t)(weir_rx.spent + serve(budget));
+    weir_rx.polling = weir_rx.spent >= weir_rx.capacity;
+    if (unlikely(weir_rx.polling)) {
+        weir_port_poll_at(weir_rx.period_start + weir_rx.period);
+    } else if (unlikely(polling)) {
+        weir_port_poll_off();
+    }
+    if (unlikely(weir_rx.polling != polling)) {
+        weir_driver_interrupt(polling);
+        WEIR_ON_POLLING(weir_rx.polling);
+    }
+    return weir_flows_priority();
+}
+
+bool weir_rx_next(struct weir_packet *packet)
+{
+    uint8_t to = weir_flows_highest();
+    if (to == WEIR_NO_FLOW) {
+        return false;
+    }
+    uint16_t buffer = weir_flow_take(to);
+    struct weir_flow *flow = weir_flow(to);
+    weir_rx.books.waiting--;
+    weir_rx.books.held++;
+    flow->held++;
+    if (flow->held > WEIR_FLOW_RESERVE) {
+        weir_rx.shared--;
+    }
+    packet->buffer = buffer;
+    packet->length = weir_slots[buffer].length;
+    packet->flow = to;
+    packet->priority = flow->priority;
+    return true;
+}
+
+static inline void put_dirty(uint16_t buffer)
+{
+    weir_slots[buffer].next = weir_rx.dirty_first;
+    weir_rx.dirty_first = buffer;
+    weir_rx.books.dirty++;
+}
+
+// Makes the dirty buffers clean, and fills the ring.
+static void refill(void)
+{
+    weir_port_state state = weir_port_lock();
+    uint16_t buffer = weir_rx.dirty_first;
+    uint16_t count = weir_rx.books.dirty;
+    weir_rx.books.dirty = 0;
+    weir_port_unlock(state);
+    // Their last users have read them through the cache. Nobody reads them from here on, so that nothing of them can
+    // come back into the cache before the NIC has written.
+    weir_port_invalidate_all();
+    for (; count > 0U; count--) {
+        uint16_t next = weir_slots[buffer].next;
+        state = weir_port_lock();
+        if (weir_rx.books.with_nic < weir_rx.ring) {
+            give(buffer);
+            WEIR_ON_GIVEN(buffer);
+        } else {
+            weir_slots[buffer].next = weir_rx.clean_first;
+            weir_rx.clean_first = buffer;
+            weir_rx.books.clean++;
+        }
+        weir_port_unlock(state);
+        buffer = next;
+    }
+}
+
+void weir_rx_free(uint16_t buffer)
+{
+    struct weir_flow *flow = weir_flow(weir_slots[buffer].flow);
+    weir_port_state state = weir_port_lock();
+    if (flow->held > WEIR_FLOW_RESERVE) {
+        weir_rx.shared++;
+    }
+    flow->held--;
+    weir_rx.books.held--;
+    put_dirty(buffer);
+    // One invalidation serves however many buffers there are, so it waits for several, unless the NIC runs out.
+    bool urgent = weir_rx.books.with_nic + weir_rx.books.clean < weir_rx.refill / 2U;
+    bool enough = weir_rx.books.dirty >= weir_rx.refill;
+    weir_port_unlock(state);
+    if (urgent || enough) {
+        refill();
+    }
+}
+
+void weir_rx_drain(uint8_t flow)
+{
+    bool more = true;
+    while (more) { // ends: the flow takes no new packets, see weir_flow_remove()
+        weir_port_state state = weir_port_lock();
+        uint16_t buffer = weir_flow_take(flow);
+        more = buffer != WEIR_NO_BUFFER;
+        if (more) {
+            weir_rx.books.waiting--;
+            WEIR_ON_ABANDONED(buffer);
+            put_dirty(buffer);
+        }
+        weir_port_unlock(state);
+    }
+}
+
+int weir_rx_init(const struct weir_rx_config *config)
+{
+    struct weir_rx_config c = *config;
+    c.refill = c.refill == 0U ? c.ring / 2U : c.refill;
+    c.batch = c.batch == 0U ? c.capacity : c.batch;
+    if (c.buffers > WEIR_BUFFERS || c.ring == 0U || c.ring >= c.buffers || c.refill > c.ring || c.capacity == 0U ||
+        c.period == 0U || c.batch < c.capacity || c.batch > c.ring || c.background_priority >= WEIR_PRIORITIES ||
+        c.system_priority >= WEIR_PRIORITIES) {
+        return EINVAL;
+    }
+    weir_flows_init(c.background_priority, c.system_priority);
+    weir_rx.refill = c.refill;
+    weir_rx.ring = c.ring;
+    weir_rx.capacity = c.capacity;
+    weir_rx.batch = c.batch;
+    weir_rx.period = c.period;
+    weir_rx.drop_background = c.drop_background;
+    weir_rx.shared = (int16_t)(c.buffers - c.ring);
+    for (uint16_t i = c.buffers; i-- > 0U;) {
+        put_dirty(i);
+    }
+    refill();
+    return 0;
+}
+
+struct weir_rx_status weir_rx_status(void)
+{
+    weir_port_state state = weir_port_lock();
+    struct weir_rx_status status = {
+        .books = weir_rx.books, .refused = weir_rx.refused, .polling = weir_rx.polling};
+    weir_port_unlock(state);
+    return status;
+}
