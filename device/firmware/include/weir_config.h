@@ -19,9 +19,9 @@
 
 // Interrupts cost about 200 cycles each and a poll 150 and 80 per frame: both stay below a fifth of the CPU, whatever
 // the wire brings, and a poll takes more than 148,809 frames per second, which is 100 Mbit/s of the shortest.
-#define FIRMWARE_LIMIT_CAPACITY 3
-#define FIRMWARE_LIMIT_BATCH 5
-#define FIRMWARE_LIMIT_PERIOD_CYCLES 3000
+#define FIRMWARE_LIMIT_CAPACITY 5
+#define FIRMWARE_LIMIT_BATCH 8
+#define FIRMWARE_LIMIT_PERIOD_CYCLES 5000
 
 #define FIRMWARE_BACKGROUND_PRIORITY 1
 #define FIRMWARE_SYSTEM_PRIORITY 1

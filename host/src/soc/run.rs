@@ -238,7 +238,6 @@ impl Session<'_> {
     }
 
     fn check(&mut self, stop: Stop, running: &str) -> Result<(), RunError> {
-        let place = self.task_place();
         let text = match stop {
             Stop::Cycle | Stop::Frame | Stop::Events => return Ok(()),
             Stop::Hang => format!(
@@ -247,13 +246,15 @@ impl Session<'_> {
             ),
             Stop::Stack => {
                 format!(
-                    "task `{running}` overran its stack at {place}; give it more with `stack_bytes` in its [[task]]"
+                    "task `{running}` overran its stack at {}; give it more with `stack_bytes` in its [[task]]",
+                    self.task_place()
                 )
             }
             // A load that misses the cache asks for the whole line, so that only a store's address is exact.
             Stop::Bus => format!(
-                "`{running}` accessed an address at or after {:#010x}, where there is nothing, just after {place}",
-                self.device.fault_address()
+                "`{running}` accessed an address at or after {:#010x}, where there is nothing, just after {}",
+                self.device.fault_address(),
+                self.task_place()
             ),
         };
         Err(RunError::Device(format!("{text} (at {:.3} ms)", self.at_ms())))
