@@ -36,7 +36,7 @@ weir_short_trap:
     bnez t0, 1f
 3:  csrr t0, mscratch
     j freertos_risc_v_trap_handler
-1:  lb t0, weir_freertos_idle       # if the network task waits, it will be woken
+1:  lb t0, weir_freertos_state + 4     # if the network task waits, it will be woken
     bnez t0, 3b
     csrr t0, mcause                 # a yield or the tick comes first
     bgez t0, 3b

@@ -7,7 +7,6 @@
 #include "lwip/etharp.h"
 #include "lwip/pbuf.h"
 #include "scenario.h"
-#include "soc.h"
 
 #define ALIGNED __attribute__((aligned(SOC_CACHE_LINE)))
 #define NOINIT __attribute__((section(".noinit")))
@@ -18,7 +17,7 @@ struct plain_ring plain_rx_ring;
 uint16_t plain_rx_buffer[PLAIN_RX_RING];
 
 static uint8_t tx_data[PLAIN_TX_RING][PLAIN_BUFFER_BYTES] ALIGNED NOINIT;
-static struct plain_desc rx_descriptors[PLAIN_RX_RING] ALIGNED NOINIT;
+struct plain_desc plain_rx_descriptors[PLAIN_RX_RING] ALIGNED NOINIT;
 static struct plain_desc tx_descriptors[PLAIN_TX_RING] ALIGNED NOINIT;
 static struct plain_ring tx_ring;
 
@@ -49,13 +48,13 @@ void plain_netif_init(struct netif *netif)
     netif->flags = NETIF_FLAG_BROADCAST | NETIF_FLAG_ETHARP | NETIF_FLAG_ETHERNET | NETIF_FLAG_LINK_UP;
     netif->output = etharp_output;
     netif->linkoutput = tx_output;
-    plain_ring_init(&plain_rx_ring, SOC_UNCACHED(rx_descriptors), PLAIN_RX_RING);
+    plain_ring_init(&plain_rx_ring, PLAIN_RX_DESCRIPTORS, PLAIN_RX_RING);
     plain_ring_init(&tx_ring, SOC_UNCACHED(tx_descriptors), PLAIN_TX_RING);
 }
 
 void plain_netif_start(void)
 {
-    SOC_NIC->rx_ring = (uint32_t)(uintptr_t)rx_descriptors;
+    SOC_NIC->rx_ring = (uint32_t)(uintptr_t)plain_rx_descriptors;
     SOC_NIC->tx_ring = (uint32_t)(uintptr_t)tx_descriptors;
     SOC_NIC->irq_pending = UINT32_MAX;
     SOC_NIC->irq_enable = PLAIN_NIC_IRQ_RX;

@@ -9,6 +9,7 @@
 
 #include "lwip/netif.h"
 #include "plain_ring.h"
+#include "soc.h"
 
 #define PLAIN_RX_BUFFERS_MAX 256
 #define PLAIN_RX_RING 16
@@ -20,6 +21,8 @@ extern uint8_t plain_rx_data[PLAIN_RX_BUFFERS_MAX][PLAIN_BUFFER_BYTES];
 
 // The receive ring; empty after plain_netif_init(). Which buffer a descriptor holds: plain_rx_buffer[].
 extern struct plain_ring plain_rx_ring;
+extern struct plain_desc plain_rx_descriptors[PLAIN_RX_RING];
+#define PLAIN_RX_DESCRIPTORS ((struct plain_desc *)SOC_UNCACHED(plain_rx_descriptors))
 extern uint16_t plain_rx_buffer[PLAIN_RX_RING];
 
 // Sets up netif and rings; the NIC stays off. Task context, once, with the core lock.

@@ -75,6 +75,7 @@ err_t weir_netif_init(struct netif *netif)
     const struct weir_rx_config rx = {
         .buffers = (uint16_t)weir_scenario.rx_buffers,
         .ring = PLAIN_RX_RING,
+        .refill = 10,
         .capacity = (uint16_t)(limited ? weir_scenario.limit_capacity : FIRMWARE_LIMIT_CAPACITY),
         .batch = (uint16_t)(limited ? weir_scenario.limit_capacity : FIRMWARE_LIMIT_BATCH),
         .period = limited ? weir_scenario.limit_period_us * cycles_per_us : FIRMWARE_LIMIT_PERIOD_CYCLES,

@@ -19,9 +19,9 @@
 
 // Interrupts cost about 200 cycles each and a poll 150 and 80 per frame: both stay below a fifth of the CPU, whatever
 // the wire brings, and a poll takes more than 148,809 frames per second, which is 100 Mbit/s of the shortest.
-#define FIRMWARE_LIMIT_CAPACITY 5
-#define FIRMWARE_LIMIT_BATCH 8
-#define FIRMWARE_LIMIT_PERIOD_CYCLES 5000
+#define FIRMWARE_LIMIT_CAPACITY 2
+#define FIRMWARE_LIMIT_BATCH 9
+#define FIRMWARE_LIMIT_PERIOD_CYCLES 6000
 
 #define FIRMWARE_BACKGROUND_PRIORITY 1
 #define FIRMWARE_SYSTEM_PRIORITY 1
@@ -57,14 +57,15 @@ static inline void weir_port_invalidate_all(void)
 
 static inline int32_t weir_driver_take(uint32_t *length)
 {
-    int32_t descriptor = plain_ring_take_given(&plain_rx_ring, PLAIN_RX_RING, length);
+    int32_t descriptor = plain_ring_take_given(&plain_rx_ring, PLAIN_RX_DESCRIPTORS, PLAIN_RX_RING, length);
     return descriptor < 0 ? -1 : plain_rx_buffer[descriptor];
 }
 
 static inline void weir_driver_give(uint32_t buffer)
 {
     uint32_t address = (uint32_t)(uintptr_t)plain_rx_data[buffer];
-    uint32_t descriptor = plain_ring_give_room(&plain_rx_ring, PLAIN_RX_RING, address, PLAIN_BUFFER_BYTES);
+    uint32_t descriptor = plain_ring_give_room(&plain_rx_ring, PLAIN_RX_DESCRIPTORS, PLAIN_RX_RING, address,
+                                               PLAIN_BUFFER_BYTES);
     plain_rx_buffer[descriptor] = (uint16_t)buffer;
 }
 

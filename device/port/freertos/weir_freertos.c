@@ -6,22 +6,20 @@
 
 #include "weir/rx.h"
 
-volatile bool weir_freertos_idle;
+volatile struct weir_freertos_state weir_freertos_state;
 
 static struct {
     void (*input)(const struct weir_packet *packet);
     TaskHandle_t task;
     TaskHandle_t booster;
-    int32_t priority; // of the network task, as last set
-    bool boosting;    // the booster has been notified
 } network;
 
 // In a critical section with the reason for it, so that no interrupt comes between the two. Where a yield is a trap,
 // not a pended interrupt, it happens in here: FreeRTOS keeps the nesting count per task.
 static void set_priority(int32_t priority)
 {
-    if (priority != network.priority) {
-        network.priority = priority;
+    if (priority != weir_freertos_state.priority) {
+        weir_freertos_state.priority = priority;
         vTaskPrioritySet(network.task, (UBaseType_t)priority);
     }
 }
@@ -32,12 +30,12 @@ static bool next(struct weir_packet *packet)
 {
     taskENTER_CRITICAL();
     int32_t priority = weir_flows_priority();
-    while (priority >= 0 && priority != network.priority) {
+    while (priority >= 0 && priority != weir_freertos_state.priority) {
         set_priority(priority); // others may run here, and packets arrive
         priority = weir_flows_priority();
     }
     bool any = weir_rx_next(packet);
-    weir_freertos_idle = !any;
+    weir_freertos_state.idle = !any;
     taskEXIT_CRITICAL();
     return any;
 }
@@ -62,17 +60,12 @@ static void booster(void *argument)
         (void)ulTaskNotifyTake(pdTRUE, portMAX_DELAY);
         taskENTER_CRITICAL();
         int32_t priority = weir_flows_priority();
-        if (priority > network.priority) {
+        if (priority > weir_freertos_state.priority) {
             set_priority(priority);
         }
-        network.boosting = false;
+        weir_freertos_state.boosting = false;
         taskEXIT_CRITICAL();
     }
-}
-
-bool weir_freertos_must_wake(int32_t priority)
-{
-    return priority >= 0 && (weir_freertos_idle || (priority > network.priority && !network.boosting));
 }
 
 void weir_freertos_wake(int32_t priority, BaseType_t *woken)
@@ -80,12 +73,12 @@ void weir_freertos_wake(int32_t priority, BaseType_t *woken)
     if (priority < 0) {
         return;
     }
-    if (weir_freertos_idle) {
-        weir_freertos_idle = false;
+    if (weir_freertos_state.idle) {
+        weir_freertos_state.idle = false;
         vTaskNotifyGiveFromISR(network.task, woken);
     }
-    if (priority > network.priority && !network.boosting) {
-        network.boosting = true;
+    if (priority > weir_freertos_state.priority && !weir_freertos_state.boosting) {
+        weir_freertos_state.boosting = true;
         vTaskNotifyGiveFromISR(network.booster, woken);
     }
 }
@@ -93,12 +86,12 @@ void weir_freertos_wake(int32_t priority, BaseType_t *woken)
 int weir_freertos_start(const struct weir_freertos_config *config)
 {
     network.input = config->input;
-    network.priority = 1;
+    weir_freertos_state.priority = 1;
     if (xTaskCreate(booster, "weir_boost", config->booster_stack_words, NULL, config->booster_priority,
                     &network.booster) != pdPASS) {
         return ENOMEM;
     }
-    if (xTaskCreate(network_task, "weir_net", config->stack_words, NULL, (UBaseType_t)network.priority,
+    if (xTaskCreate(network_task, "weir_net", config->stack_words, NULL, (UBaseType_t)weir_freertos_state.priority,
                     &network.task) != pdPASS) {
         return ENOMEM;
     }

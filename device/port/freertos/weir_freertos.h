@@ -48,14 +48,23 @@ struct weir_freertos_config {
 // Starts both tasks. Task context, once, after weir_rx_init() and before the NIC is on. Returns 0 or ENOMEM.
 int weir_freertos_start(const struct weir_freertos_config *config);
 
-// The network task waits: nearly every packet will need a change of context.
-extern volatile bool weir_freertos_idle;
-
 TaskHandle_t weir_freertos_network_task(void);
 TaskHandle_t weir_freertos_booster(void);
 
-// With what weir_rx_interrupt() or weir_rx_poll() returned: is there anything to be done at all? ISR context.
-bool weir_freertos_must_wake(int32_t priority);
+// The network task's state, for the function below.
+struct weir_freertos_state {
+    int32_t priority; // as last set
+    bool idle;        // it waits for a notification that has not been given
+    bool boosting;    // the booster has been notified
+};
+extern volatile struct weir_freertos_state weir_freertos_state;
+
+// With what weir_rx_interrupt() returned: is there anybody to be woken? ISR context.
+static inline bool weir_freertos_must_wake(int32_t priority)
+{
+    bool boost = priority > weir_freertos_state.priority && !weir_freertos_state.boosting;
+    return priority >= 0 && (weir_freertos_state.idle || boost);
+}
 
 // Wakes whom it takes; then as after every FreeRTOS ...FromISR(). ISR context.
 void weir_freertos_wake(int32_t priority, BaseType_t *woken);

@@ -116,58 +116,93 @@ static __attribute__((noinline)) void eager(uint16_t buffer, uint32_t length)
     WEIR_ON_QUEUED(buffer);
 }
 
-// The short circuit of a flood: known to be of no use by one look at the frame.
-static inline bool doomed(uint16_t buffer, uint32_t length)
+struct arrival {
+    int32_t buffer; // -1: none
+    uint32_t length;
+};
+
+// The short circuit of a flood: as long as frames come of which one look says that they are of no use, nothing changes
+// but a counter. Takes up to `budget` frames and returns how many it took; *other is the one that is not so, if any. A
+// function of its own that calls no other: it needs no registers saved.
+static __attribute__((noinline)) uint32_t serve_doomed(uint32_t budget, struct arrival *other)
 {
-    if (weir_doomed_match == 0U || weir_rx.books.with_nic >= weir_rx.refill || weir_rx.books.clean != 0U ||
-        weir_classify_glance(weir_driver_header(buffer), length) != weir_doomed_match) {
-        return false;
+    uint32_t served = 0;
+    uint32_t discarded = 0;
+    weir_match match = weir_doomed_match;
+    bool scarce = weir_rx.books.with_nic <= weir_rx.refill && weir_rx.books.clean == 0U && match != 0U;
+    other->buffer = -1;
+    while (served < budget) {
+        uint32_t length;
+        int32_t buffer = weir_driver_take(&length);
+        if (buffer < 0) {
+            break;
+        }
+        served++;
+        if (!scarce || weir_classify_glance(weir_driver_header((uint32_t)buffer), length) != match) {
+            other->buffer = buffer;
+            other->length = length;
+            break;
+        }
+        weir_driver_give((uint32_t)buffer);
+        WEIR_ON_DROPPED(buffer, WEIR_DROP_SHORT_CIRCUIT);
+        discarded++;
     }
-    weir_doomed_flow->recycled++;
-    return true;
+    if (discarded != 0U) {
+        weir_doomed_flow->recycled += discarded;
+    }
+    return served;
 }
 
 // Up to `budget` frames. Returns how many there were.
 static inline uint32_t serve(uint32_t budget)
 {
     uint32_t served = 0;
-    for (; served < budget && weir_rx.books.with_nic != 0U; served++) {
-        uint32_t length;
-        int32_t buffer = weir_driver_take(&length);
-        if (buffer < 0) {
-            break;
-        }
-        weir_rx.books.with_nic--;
-        if (doomed((uint16_t)buffer, length)) {
-            drop((uint16_t)buffer, WEIR_DROP_SHORT_CIRCUIT);
-        } else {
-            eager((uint16_t)buffer, length);
+    struct arrival other = {.buffer = 0};
+    while (other.buffer >= 0 && served < budget && weir_rx.books.with_nic != 0U) {
+        served += serve_doomed(budget - served, &other);
+        if (other.buffer >= 0) {
+            weir_rx.books.with_nic--;
+            eager((uint16_t)other.buffer, other.length);
         }
     }
     return served;
 }
 
+static __attribute__((noinline)) void poll_from_now_on(bool polling_before)
+{
+    weir_rx.polling = true;
+    weir_port_poll_at(weir_rx.period_start + weir_rx.period);
+    if (!polling_before) {
+        weir_driver_interrupt(false);
+        WEIR_ON_POLLING(1U);
+    }
+}
+
+static __attribute__((noinline)) void interrupts_from_now_on(void)
+{
+    weir_rx.polling = false;
+    weir_port_poll_off();
+    weir_driver_interrupt(true);
+    WEIR_ON_POLLING(0U);
+}
+
 int32_t weir_rx_interrupt(bool timer)
 {
     uint32_t now = weir_port_now_low();
+    bool polling = weir_rx.polling;
     weir_driver_acknowledge();
     // After a pause of 2^32 ticks a period can seem not to be over: then one is polled for nothing.
     if (timer || now - weir_rx.period_start >= weir_rx.period) {
         weir_rx.period_start = now;
         weir_rx.spent = 0;
     }
-    bool polling = weir_rx.polling;
-    uint32_t budget = polling ? weir_rx.batch : (uint32_t)weir_rx.capacity - weir_rx.spent;
-    weir_rx.spent = (uint16_t)(weir_rx.spent + serve(budget));
-    weir_rx.polling = weir_rx.spent >= weir_rx.capacity;
-    if (unlikely(weir_rx.polling)) {
-        weir_port_poll_at(weir_rx.period_start + weir_rx.period);
-    } else if (unlikely(polling)) {
-        weir_port_poll_off();
-    }
-    if (unlikely(weir_rx.polling != polling)) {
-        weir_driver_interrupt(polling);
-        WEIR_ON_POLLING(weir_rx.polling);
+    uint32_t spent = weir_rx.spent;
+    spent += serve(polling ? weir_rx.batch : weir_rx.capacity - spent);
+    weir_rx.spent = (uint16_t)spent;
+    if (spent >= weir_rx.capacity) {
+        poll_from_now_on(polling);
+    } else if (polling) {
+        interrupts_from_now_on();
     }
     return weir_flows_priority();
 }
