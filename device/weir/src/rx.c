@@ -193,7 +193,9 @@ int32_t weir_rx_interrupt(bool timer)
     weir_driver_acknowledge();
     // After a pause of 2^32 ticks a period can seem not to be over: then one is polled for nothing.
     if (timer || now - weir_rx.period_start >= weir_rx.period) {
-        weir_rx.period_start = now;
+        // Polls keep to their grid, whatever delays the interrupt, or they would take less than they may.
+        uint32_t on_time = weir_rx.period_start + weir_rx.period;
+        weir_rx.period_start = timer && now - on_time < weir_rx.period ? on_time : now;
         weir_rx.spent = 0;
     }
     uint32_t spent = weir_rx.spent;
