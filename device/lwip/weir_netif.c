@@ -79,8 +79,11 @@ err_t weir_netif_init(struct netif *netif)
         .capacity = (uint16_t)(limited ? weir_scenario.limit_capacity : FIRMWARE_LIMIT_CAPACITY),
         .batch = (uint16_t)(limited ? weir_scenario.limit_capacity : FIRMWARE_LIMIT_BATCH),
         .period = limited ? weir_scenario.limit_period_us * cycles_per_us : FIRMWARE_LIMIT_PERIOD_CYCLES,
+        .share_percent = FIRMWARE_LIMIT_SHARE_PERCENT,
         .background_priority = FIRMWARE_BACKGROUND_PRIORITY,
-        .system_priority = FIRMWARE_SYSTEM_PRIORITY,
+        .system_priority = FIRMWARE_BACKGROUND_PRIORITY, // until there are sockets
+        .system_capacity = FIRMWARE_SYSTEM_CAPACITY,
+        .system_period = FIRMWARE_SYSTEM_PERIOD_US * cycles_per_us,
     };
     const struct weir_freertos_config tasks = {
         .input = input, .stack_words = 1024, .booster_stack_words = 128, .booster_priority = configMAX_PRIORITIES - 1};

@@ -63,6 +63,20 @@ static uint8_t priority_of(uint8_t flow)
     return (uint8_t)priority;
 }
 
+// The IP stack's own packets (ARP and the like) matter as much as those of the most urgent socket that depends on them.
+static void system_priority_follows(void)
+{
+    uint8_t highest = 1;
+    for (uint8_t i = 0; i < WEIR_FLOWS; i++) {
+        const struct weir_flow *flow = weir_flow(i);
+        highest = flow->match != WEIR_MATCH_REFUSED && flow->priority > highest ? flow->priority : highest;
+    }
+    weir_port_state state = weir_port_lock();
+    weir_flow_set_priority(WEIR_FLOW_ADDRESS, highest);
+    weir_flow_set_priority(WEIR_FLOW_CONTROL, highest);
+    weir_port_unlock(state);
+}
+
 static void flow_open(weir_match match, const sys_mbox_t *mbox)
 {
     if (match == weir_match_port(WEIR_PROTOCOL_UDP, 0) || match == weir_match_port(WEIR_PROTOCOL_TCP, 0)) {
@@ -111,6 +125,7 @@ void weir_lwip_unlock(void)
         if (fingerprint != before) {
             for_each_socket(flow_open);
             flows_close_unseen();
+            system_priority_follows();
         }
     }
     sys_mutex_unlock(&lock_tcpip_core);
@@ -123,6 +138,7 @@ static void receiver_is(uint8_t flow, TaskHandle_t task)
     weir_port_state state = weir_port_lock();
     weir_flow_set_priority(flow, priority);
     weir_port_unlock(state);
+    system_priority_follows();
 }
 
 u32_t weir_lwip_fetch(sys_mbox_t *mbox, void **message, u32_t timeout)
@@ -171,12 +187,12 @@ static int set_flow(uint8_t flow, const struct weir_so_flow *asked)
     uint8_t priority = priority_of(flow);
     weir_port_state state = weir_port_lock();
     struct weir_flow *f = weir_flow(flow);
-    f->server = server;
-    f->limited_by_server = asked->server != WEIR_SERVER_NONE;
+    weir_flow_set_server(flow, &server);
     f->sender_words = asked->sender_bytes / 4U;
     memcpy(f->sender, asked->sender, sizeof f->sender);
     weir_flow_set_priority(flow, priority);
     weir_port_unlock(state);
+    system_priority_follows();
     return 0;
 }
 

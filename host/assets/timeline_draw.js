@@ -3,7 +3,7 @@
 
 const STAGES = ['in RAM', 'taken by driver', 'IP stack', 'in socket', 'taken by task', 'freed', 'in flow queue'];
 /** How strong a packet's bar is from each stage on; the first is the way to RAM. */
-const STAGE_ALPHA = [0.35, 0.45, 0.8, 1, 0.6, 1, 0.3];
+const STAGE_ALPHA = [0.35, 0.45, 0.8, 1, 0.6, 1, 0.3, 0.6];
 
 /** A canvas with the view's scale and the theme's colours. */
 class Painter {
@@ -240,7 +240,7 @@ class Painter {
 /** What stands below a row's name. */
 function rowDetail(row) {
   if (row.kind === 'flow') return `${count(row.packets.length)} packet${row.packets.length === 1 ? '' : 's'}`;
-  return row.kind === 'task' || row.kind === 'net' ? `priority ${row.priority}` : '';
+  return row.kind === 'task' || row.kind === 'net' ? `priority ${row.priority || 'inherited'}` : '';
 }
 
 /** `text`, shortened to `width` pixels. */

@@ -46,6 +46,9 @@ pub struct Run {
     pub buffers: Buffers,
     /// Cycles of each stage of the receive path.
     pub paths: Vec<PathResult>,
+    /// What is particular to the receive library; absent in variants without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub library: Option<LibraryResult>,
 }
 
 /// What one task experienced.
@@ -207,6 +210,14 @@ pub struct Buffers {
     pub free_at_end: u64,
     /// Neither free nor held by a packet that is still on its way: lost. Always 0, or the software has a fault.
     pub leaked: u64,
+}
+
+/// What is particular to the receive library.
+#[derive(Debug, Clone, Serialize)]
+pub struct LibraryResult {
+    /// Longest time, in cycles of the network task, that it worked on a packet while one of a more urgent flow waited:
+    /// at most one packet's work, or the library has a fault. Over the whole run with its warm-up.
+    pub priority_inversion_cycles_max: u64,
 }
 
 /// Cycles of one stage.

@@ -70,7 +70,8 @@ pub struct Lane {
     pub name: String,
     /// What it is.
     pub kind: LaneKind,
-    /// FreeRTOS priority, larger is more urgent; 0 for handlers.
+    /// FreeRTOS priority, larger is more urgent; 0 for handlers, and for a network task that inherits it from its
+    /// packets.
     pub priority: u32,
 }
 

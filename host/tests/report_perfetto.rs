@@ -105,6 +105,21 @@ fn has_a_track_for_every_lane_and_flow() {
 }
 
 #[test]
+fn a_packet_of_the_library_comes_from_the_handler_that_queued_it() {
+    let mut timeline = small();
+    timeline.lanes[1].priority = 0;
+    // It was in RAM only after the handler had begun.
+    timeline.packets[0].steps[0] = (1_600, Stage::Ram);
+    timeline.packets[0].steps[1] = (1_700, Stage::Queue);
+    let decoded = decode(&timeline);
+    let name = timeline.lanes[1].name.clone() + " (priority of its packets)";
+    assert!(decoded.tracks.iter().any(|track| track.name.as_ref() == Some(&name)));
+    assert_eq!(decoded.named("waits in flow queue").len(), 1);
+    assert_eq!(decoded.named("flow queue: command #1").len(), 1);
+    assert_eq!(decoded.named("ISR")[0].1.flow_ids, [1]);
+}
+
+#[test]
 fn times_are_nanoseconds_of_the_device() {
     let decoded = decode(&small());
     let job = decoded.named("command #1")[0];

@@ -172,3 +172,12 @@ fn nothing_is_said_of_packets_when_none_came() {
     assert!(!text.contains("Packets") && !text.contains("All 0"), "{text}");
     assert!(text.contains("No buffer leaked."), "{text}");
 }
+
+#[test]
+fn a_dropped_message_is_missed_without_being_late() {
+    let mut results = synthetic::single();
+    let task = &mut results.runs[0].tasks[0];
+    (task.missed, task.lateness_us.max) = (3, Some(-120.0));
+    let text = unwrapped(&table(&results, 120, false));
+    assert!(text.contains("axis misses 3 of 200 deadlines.") && !text.contains("late)"), "{text}");
+}

@@ -22,9 +22,12 @@
 #define FIRMWARE_LIMIT_CAPACITY 2
 #define FIRMWARE_LIMIT_BATCH 9
 #define FIRMWARE_LIMIT_PERIOD_CYCLES 6000
+#define FIRMWARE_LIMIT_SHARE_PERCENT 25
 
 #define FIRMWARE_BACKGROUND_PRIORITY 1
-#define FIRMWARE_SYSTEM_PRIORITY 1
+// What ARP and ICMP may each cost: an answer takes about 10,000 cycles.
+#define FIRMWARE_SYSTEM_CAPACITY 4
+#define FIRMWARE_SYSTEM_PERIOD_US 10000
 
 static inline uint64_t weir_port_now(void)
 {

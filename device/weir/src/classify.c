@@ -97,7 +97,7 @@ static weir_match ipv4(struct view v, uint32_t offset)
     }
     uint32_t protocol = byte_at(v, offset + 9U);
     if (protocol == PROTOCOL_ICMP || protocol == PROTOCOL_IGMP) {
-        return WEIR_MATCH_SYSTEM;
+        return WEIR_MATCH_CONTROL;
     }
     return transport(v, protocol, offset + header, offset + total);
 }
@@ -115,7 +115,7 @@ static weir_match ipv6(struct view v, uint32_t offset)
     uint32_t at = offset + IPV6_BYTES;
     for (uint32_t i = 0; i < WEIR_EXTENSIONS_MAX; i++) {
         if (next != PROTOCOL_HOP_BY_HOP && next != PROTOCOL_ROUTING && next != PROTOCOL_DESTINATION) {
-            return next == PROTOCOL_ICMPV6 ? WEIR_MATCH_SYSTEM : transport(v, next, at, end);
+            return next == PROTOCOL_ICMPV6 ? WEIR_MATCH_ADDRESS : transport(v, next, at, end);
         }
         if (at + 8U > end) {
             return WEIR_MATCH_REFUSED;
@@ -162,7 +162,7 @@ weir_match weir_classify_any(const volatile uint32_t *frame, uint32_t length)
     case ETHERTYPE_IPV6:
         return ipv6(v, offset);
     case ETHERTYPE_ARP:
-        return WEIR_MATCH_SYSTEM;
+        return WEIR_MATCH_ADDRESS;
     default:
         return WEIR_MATCH_BACKGROUND;
     }

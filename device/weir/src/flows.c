@@ -13,8 +13,7 @@ uint8_t weir_flow_lists[WEIR_FLOW_LISTS];
 struct weir_level weir_levels[WEIR_PRIORITIES];
 uint32_t weir_levels_waiting;
 int32_t weir_highest_waiting = -1;
-weir_match weir_doomed_match;
-struct weir_flow *weir_doomed_flow;
+struct weir_doomed weir_doomed;
 
 static void flow_reset(uint8_t flow, weir_match match, uint8_t priority)
 {
@@ -32,14 +31,15 @@ void weir_flows_init(uint8_t background_priority, uint8_t system_priority)
         flow_reset((uint8_t)i, WEIR_MATCH_REFUSED, 0);
     }
     flow_reset(WEIR_FLOW_BACKGROUND, WEIR_MATCH_BACKGROUND, background_priority);
-    flow_reset(WEIR_FLOW_SYSTEM, WEIR_MATCH_SYSTEM, system_priority);
+    flow_reset(WEIR_FLOW_ADDRESS, WEIR_MATCH_ADDRESS, system_priority);
+    flow_reset(WEIR_FLOW_CONTROL, WEIR_MATCH_CONTROL, system_priority);
     weir_levels_waiting = 0;
     weir_highest_waiting = -1;
 }
 
 uint8_t weir_flow_add(weir_match match, uint8_t priority)
 {
-    weir_doomed_match = 0;
+    weir_doomed.match = WEIR_MATCH_REFUSED;
     for (uint8_t i = 0; i < WEIR_FLOWS; i++) {
         // A flow whose packets are still with the stack keeps its place until they are freed.
         if (flows[i].match == WEIR_MATCH_REFUSED && flows[i].held == 0U) {
@@ -54,7 +54,7 @@ uint8_t weir_flow_add(weir_match match, uint8_t priority)
 
 void weir_flow_remove(uint8_t flow)
 {
-    weir_doomed_match = 0;
+    weir_doomed.match = WEIR_MATCH_REFUSED;
     uint8_t *link = &weir_flow_lists[weir_flow_list(flows[flow].match)];
     while (*link != flow) {
         link = &flows[*link].list_next;
@@ -123,7 +123,7 @@ static void level_leave(uint8_t flow)
 
 void weir_flow_set_priority(uint8_t flow, uint8_t priority)
 {
-    weir_doomed_match = 0;
+    weir_doomed.match = WEIR_MATCH_REFUSED;
     bool waits = flows[flow].waiting != 0U;
     if (waits) {
         level_leave(flow);
@@ -134,9 +134,16 @@ void weir_flow_set_priority(uint8_t flow, uint8_t priority)
     }
 }
 
+void weir_flow_set_server(uint8_t flow, const struct weir_server *server)
+{
+    weir_doomed.match = WEIR_MATCH_REFUSED;
+    flows[flow].server = *server;
+    flows[flow].limited_by_server = server->kind != WEIR_SERVER_NONE;
+}
+
 void weir_flow_put(uint8_t flow, uint16_t buffer)
 {
-    weir_doomed_match = 0;
+    weir_doomed.match = WEIR_MATCH_REFUSED;
     struct weir_flow *f = &flows[flow];
     if (f->waiting == 0U) {
         f->first = buffer;
@@ -154,7 +161,7 @@ void weir_flow_put(uint8_t flow, uint16_t buffer)
 
 uint16_t weir_flow_take(uint8_t flow)
 {
-    weir_doomed_match = 0;
+    weir_doomed.match = WEIR_MATCH_REFUSED;
     struct weir_flow *f = &flows[flow];
     if (f->waiting == 0U) {
         return WEIR_NO_BUFFER;

@@ -3,6 +3,7 @@
 #include "weir/rx.h"
 
 #include <errno.h>
+#include <stddef.h>
 
 #include "weir/driver.h"
 #include "weir/port.h"
@@ -26,6 +27,7 @@ static struct {
     uint16_t spent;        // in this period
     uint32_t period_start; // low half of the time
     uint32_t period;
+    uint32_t rest_sixteenths; // what is left to others after an interrupt, in sixteenths of its length
     uint32_t refused;
 } weir_rx;
 
@@ -80,11 +82,27 @@ static bool make_room(struct weir_flow *flow, uint8_t *victim)
     return *victim != WEIR_NO_FLOW || weir_rx.books.waiting == 0U;
 }
 
+// Frames like this one need not be looked up again.
+static void doom(weir_match match, const struct weir_flow *port_flow, struct weir_flow *flow, bool limited)
+{
+    if (port_flow != NULL && port_flow->sender_words > 1U) {
+        return; // IPv6 is not worth it
+    }
+    bool qualified = port_flow != NULL && port_flow->sender_words != 0U;
+    weir_doomed.who = !qualified ? WEIR_DOOMED_ANYBODY : flow == port_flow ? WEIR_DOOMED_ONLY : WEIR_DOOMED_EXCEPT;
+    weir_doomed.sender = qualified ? port_flow->sender[0] : 0U;
+    weir_doomed.flow = flow;
+    weir_doomed.limited = limited;
+    weir_doomed.until = limited ? weir_server_next(&flow->server) : 0U;
+    weir_doomed.match = match;
+}
+
 static __attribute__((noinline)) void eager(uint16_t buffer, uint32_t length)
 {
     const volatile uint32_t *frame = weir_driver_header(buffer);
     weir_match match = weir_classify(frame, length);
-    uint8_t to = weir_flow_of(match, frame);
+    uint8_t port = weir_flow_find(match);
+    uint8_t to = weir_flow_of(match, port, frame);
     if (unlikely(match == WEIR_MATCH_REFUSED || (to == WEIR_FLOW_BACKGROUND && weir_rx.drop_background))) {
         weir_rx.refused++;
         drop(buffer, WEIR_DROP_REFUSED);
@@ -93,15 +111,16 @@ static __attribute__((noinline)) void eager(uint16_t buffer, uint32_t length)
     struct weir_flow *flow = weir_flow(to);
     uint8_t victim = WEIR_NO_FLOW;
     if (unlikely(weir_rx.books.with_nic < weir_rx.refill) && !make_room(flow, &victim)) {
-        if (flow->sender_words == 0U) {
-            weir_doomed_match = match;
-            weir_doomed_flow = flow;
-        }
+        doom(match, port == WEIR_NO_FLOW ? NULL : weir_flow(port), flow, false);
         flow->recycled++;
         drop(buffer, WEIR_DROP_SHORT_CIRCUIT);
         return;
     }
-    if (unlikely(!may_hold(flow) || !within_limit(flow))) {
+    bool holds_too_many = !may_hold(flow);
+    if (unlikely(holds_too_many || !within_limit(flow))) {
+        if (!holds_too_many) {
+            doom(match, port == WEIR_NO_FLOW ? NULL : weir_flow(port), flow, true);
+        }
         flow->limited++;
         drop(buffer, WEIR_DROP_LIMITED);
         return;
@@ -121,15 +140,26 @@ struct arrival {
     uint32_t length;
 };
 
+static inline bool is_doomed(const volatile uint32_t *frame, uint32_t length, weir_match match)
+{
+    if (weir_classify_glance(frame, length) != match) {
+        return false;
+    }
+    return weir_doomed.who == WEIR_DOOMED_ANYBODY ||
+           (weir_sender_glance(frame) == weir_doomed.sender) == (weir_doomed.who == WEIR_DOOMED_ONLY);
+}
+
 // The short circuit of a flood: as long as frames come of which one look says that they are of no use, nothing changes
 // but a counter. Takes up to `budget` frames and returns how many it took; *other is the one that is not so, if any. A
 // function of its own that calls no other: it needs no registers saved.
-static __attribute__((noinline)) uint32_t serve_doomed(uint32_t budget, struct arrival *other)
+static __attribute__((noinline)) uint32_t serve_doomed(uint32_t budget, uint32_t now, struct arrival *other)
 {
     uint32_t served = 0;
     uint32_t discarded = 0;
-    weir_match match = weir_doomed_match;
-    bool scarce = weir_rx.books.with_nic <= weir_rx.refill && weir_rx.books.clean == 0U && match != 0U;
+    weir_match match = weir_doomed.match;
+    bool scarce = weir_rx.books.with_nic <= weir_rx.refill && weir_rx.books.clean == 0U;
+    bool limited = weir_doomed.limited;
+    bool known = match != WEIR_MATCH_REFUSED && (limited ? (int32_t)(now - weir_doomed.until) < 0 : scarce);
     other->buffer = -1;
     while (served < budget) {
         uint32_t length;
@@ -138,28 +168,29 @@ static __attribute__((noinline)) uint32_t serve_doomed(uint32_t budget, struct a
             break;
         }
         served++;
-        if (!scarce || weir_classify_glance(weir_driver_header((uint32_t)buffer), length) != match) {
+        if (!known || !is_doomed(weir_driver_header((uint32_t)buffer), length, match)) {
             other->buffer = buffer;
             other->length = length;
             break;
         }
         weir_driver_give((uint32_t)buffer);
-        WEIR_ON_DROPPED(buffer, WEIR_DROP_SHORT_CIRCUIT);
+        WEIR_ON_DROPPED(buffer, limited ? WEIR_DROP_LIMITED : WEIR_DROP_SHORT_CIRCUIT);
         discarded++;
     }
     if (discarded != 0U) {
-        weir_doomed_flow->recycled += discarded;
+        uint32_t *counter = limited ? &weir_doomed.flow->limited : &weir_doomed.flow->recycled;
+        *counter += discarded;
     }
     return served;
 }
 
 // Up to `budget` frames. Returns how many there were.
-static inline uint32_t serve(uint32_t budget)
+static inline uint32_t serve(uint32_t budget, uint32_t now)
 {
     uint32_t served = 0;
     struct arrival other = {.buffer = 0};
     while (other.buffer >= 0 && served < budget && weir_rx.books.with_nic != 0U) {
-        served += serve_doomed(budget - served, &other);
+        served += serve_doomed(budget - served, now, &other);
         if (other.buffer >= 0) {
             weir_rx.books.with_nic--;
             eager((uint16_t)other.buffer, other.length);
@@ -168,10 +199,14 @@ static inline uint32_t serve(uint32_t budget)
     return served;
 }
 
-static __attribute__((noinline)) void poll_from_now_on(bool polling_before)
+static __attribute__((noinline)) void poll_from_now_on(bool polling_before, uint32_t began)
 {
     weir_rx.polling = true;
-    weir_port_poll_at(weir_rx.period_start + weir_rx.period);
+    // Whatever the frames cost: what follows this interrupt is the others' time.
+    uint32_t now = weir_port_now_low();
+    uint32_t rest = now + ((now - began) * weir_rx.rest_sixteenths >> 4);
+    uint32_t next = weir_rx.period_start + weir_rx.period;
+    weir_port_poll_at((int32_t)(rest - next) > 0 ? rest : next);
     if (!polling_before) {
         weir_driver_interrupt(false);
         WEIR_ON_POLLING(1U);
@@ -199,10 +234,10 @@ int32_t weir_rx_interrupt(bool timer)
         weir_rx.spent = 0;
     }
     uint32_t spent = weir_rx.spent;
-    spent += serve(polling ? weir_rx.batch : weir_rx.capacity - spent);
+    spent += serve(polling ? weir_rx.batch : weir_rx.capacity - spent, now);
     weir_rx.spent = (uint16_t)spent;
     if (spent >= weir_rx.capacity) {
-        poll_from_now_on(polling);
+        poll_from_now_on(polling, now);
     } else if (polling) {
         interrupts_from_now_on();
     }
@@ -304,17 +339,23 @@ int weir_rx_init(const struct weir_rx_config *config)
     struct weir_rx_config c = *config;
     c.refill = c.refill == 0U ? c.ring / 2U : c.refill;
     c.batch = c.batch == 0U ? c.capacity : c.batch;
-    if (c.buffers > WEIR_BUFFERS || c.ring == 0U || c.ring >= c.buffers || c.refill > c.ring || c.capacity == 0U ||
-        c.period == 0U || c.batch < c.capacity || c.batch > c.ring || c.background_priority >= WEIR_PRIORITIES ||
+    c.share_percent = c.share_percent == 0U ? 100U : c.share_percent;
+    struct weir_server system;
+    enum weir_server_kind kind = c.system_capacity == 0U ? WEIR_SERVER_NONE : WEIR_SERVER_DEFERRABLE;
+    if (weir_server_init(&system, kind, c.system_capacity, c.system_period) != 0 || c.buffers > WEIR_BUFFERS || c.ring == 0U || c.ring >= c.buffers || c.refill > c.ring || c.capacity == 0U ||
+        c.period == 0U || c.batch < c.capacity || c.batch > c.ring || c.share_percent > 100U || c.background_priority >= WEIR_PRIORITIES ||
         c.system_priority >= WEIR_PRIORITIES) {
         return EINVAL;
     }
     weir_flows_init(c.background_priority, c.system_priority);
+    weir_flow_set_server(WEIR_FLOW_ADDRESS, &system);
+    weir_flow_set_server(WEIR_FLOW_CONTROL, &system);
     weir_rx.refill = c.refill;
     weir_rx.ring = c.ring;
     weir_rx.capacity = c.capacity;
     weir_rx.batch = c.batch;
     weir_rx.period = c.period;
+    weir_rx.rest_sixteenths = 16U * (100U - c.share_percent) / c.share_percent;
     weir_rx.drop_background = c.drop_background;
     weir_rx.shared = (int16_t)(c.buffers - c.ring);
     for (uint16_t i = c.buffers; i-- > 0U;) {

@@ -66,3 +66,9 @@ bool weir_server_admit(struct weir_server *server, uint64_t now)
         return true;
     }
 }
+
+uint32_t weir_server_next(const struct weir_server *server)
+{
+    uint32_t since = server->kind == WEIR_SERVER_SPORADIC ? server->passed[server->oldest] : (uint32_t)server->start;
+    return since + server->period;
+}

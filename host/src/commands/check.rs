@@ -97,6 +97,8 @@ fn target(target: Target) -> String {
         Target::Device => "device".to_owned(),
         Target::AsIs => "as-is".to_owned(),
         Target::Broadcast(port) => format!("broadcast/{port}"),
+        Target::Multicast(port) => format!("multicast/{port}"),
+        Target::Fragments(port) => format!("fragments/{port}"),
     }
 }
 

@@ -42,6 +42,8 @@ pub struct Lanes {
 pub struct Ended {
     /// Whose.
     pub lane: usize,
+    /// All of it.
+    pub cycles: u64,
     /// What part of it lies in the window.
     pub measured_cycles: u64,
 }
@@ -87,8 +89,9 @@ impl Lanes {
     }
 
     fn switch(&mut self, now: u64, lane: usize) -> Ended {
-        let ended = Ended { lane: self.current, measured_cycles: self.clipped(self.since, now) };
-        self.total[self.current] += now - self.since;
+        let measured_cycles = self.clipped(self.since, now);
+        let ended = Ended { lane: self.current, cycles: now - self.since, measured_cycles };
+        self.total[self.current] += ended.cycles;
         self.measured[self.current] += ended.measured_cycles;
         if let Some(spans) = &mut self.spans
             && now > self.since

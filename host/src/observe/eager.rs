@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Interrupts of the library's eager half, by what they did: cycles from the interrupt's first to its last.
+//! Interrupts of the library's eager half, by what they did: cycles from the interrupt's entry to its return.
 
 use crate::soc::Drop;
 
@@ -11,7 +11,7 @@ pub struct Eager {
     short_circuit: Vec<u64>,
     limited: Vec<u64>,
     recycled: Vec<u64>,
-    several: Vec<u64>,
+    burst: Vec<u64>,
 }
 
 /// What the interrupt under way has done so far.
@@ -42,32 +42,85 @@ impl Eager {
         }
     }
 
-    /// The interrupt has returned.
-    pub fn interrupt_over(&mut self, cycles: u64) {
+    /// The interrupt has returned; `cycles`: if it counts.
+    pub fn interrupt_over(&mut self, cycles: Option<u64>) {
         let done = std::mem::take(&mut self.under_way);
+        let Some(cycles) = cycles else { return };
         let path = match done {
-            _ if cycles == 0 => return,
             UnderWay { frames: 0, .. } => return,
             UnderWay { frames: 1, recycled: true, .. } => &mut self.recycled,
             UnderWay { frames: 1, queued: true, .. } => &mut self.queued,
             UnderWay { frames: 1, short_circuit: true, .. } => &mut self.short_circuit,
             UnderWay { frames: 1, .. } => &mut self.limited,
             UnderWay { frames, .. } => {
-                self.several.push(cycles / frames);
+                self.burst.push(cycles / frames);
                 return;
             }
         };
         path.push(cycles);
     }
 
-    /// Names and cycles. `eager/several`: per frame, of interrupts that met more than one.
+    /// Names and cycles. `eager/burst`: per frame, of interrupts that met more than one.
     pub fn paths(&self) -> Vec<(&'static str, &Vec<u64>)> {
         vec![
             ("eager/queued", &self.queued),
             ("eager/short-circuit", &self.short_circuit),
-            ("eager/limited", &self.limited),
+            ("eager/limit", &self.limited),
             ("eager/recycle", &self.recycled),
-            ("eager/several", &self.several),
+            ("eager/burst", &self.burst),
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(eager: &Eager) -> Vec<(&'static str, Vec<u64>)> {
+        eager.paths().into_iter().filter(|(_, c)| !c.is_empty()).map(|(name, c)| (name, c.clone())).collect()
+    }
+
+    #[test]
+    fn one_frame_is_the_path_that_it_took() {
+        let mut eager = Eager::default();
+        eager.queued();
+        eager.interrupt_over(Some(100));
+        eager.dropped(Drop::Recycled);
+        eager.queued();
+        eager.interrupt_over(Some(200));
+        eager.dropped(Drop::ShortCircuit);
+        eager.interrupt_over(Some(50));
+        eager.dropped(Drop::Limited);
+        eager.interrupt_over(Some(60));
+        eager.dropped(Drop::Refused);
+        eager.interrupt_over(Some(70));
+        let expected = [
+            ("eager/queued", vec![100]),
+            ("eager/short-circuit", vec![50]),
+            ("eager/limit", vec![60, 70]),
+            ("eager/recycle", vec![200]),
+        ];
+        assert_eq!(counts(&eager), expected);
+    }
+
+    #[test]
+    fn several_frames_share_their_interrupt() {
+        let mut eager = Eager::default();
+        eager.queued();
+        eager.dropped(Drop::ShortCircuit);
+        eager.dropped(Drop::Recycled);
+        eager.queued();
+        eager.interrupt_over(Some(300));
+        assert_eq!(counts(&eager), [("eager/burst", vec![100])]);
+    }
+
+    #[test]
+    fn other_interrupts_and_those_outside_the_window_do_not_count() {
+        let mut eager = Eager::default();
+        eager.interrupt_over(Some(80));
+        eager.queued();
+        eager.interrupt_over(None);
+        eager.interrupt_over(Some(80));
+        assert!(counts(&eager).is_empty());
     }
 }

@@ -6,10 +6,13 @@
 
 mod cpu;
 mod eager;
+mod inversion;
 mod jobs;
 mod observer;
 mod packets;
 mod quantiles;
+#[cfg(test)]
+mod tests;
 
 pub use cpu::{Lanes, Thread};
 pub use observer::{Ending, FirmwareBuffers, Measured, Observer, StuckJob};

@@ -7,19 +7,24 @@ use std::ops::Range;
 
 use super::cpu::{Ended, Lanes, Thread};
 use super::eager::Eager;
+use super::inversion::Inversion;
 use super::jobs::TaskJobs;
 use super::packets::Packets;
 use super::quantiles::{cycle_quantiles, microseconds, quantiles_us};
-use crate::results::{Buffers, Dropped, FlowResult, Lateness, PathResult, PeerResult, Preempted, Run, TaskResult};
+use crate::results::{
+    Buffers, Dropped, FlowResult, Lateness, LibraryResult, PathResult, PeerResult, Preempted, Run, TaskResult,
+};
 use crate::scenario::{Listen, Protocol, Scenario, Task, TaskKind, Variant};
 use crate::soc::Observed;
 use crate::timeline::{Fate, LaneKind, Packet, Stage, Timeline};
 use crate::traffic::PeerStats;
 
-/// Lane of the driver task; `tcpip_thread` is the next, then the scenario's tasks, last idle.
+/// Lane of the driver task, with the library of its network task; `tcpip_thread` is the next, then the scenario's tasks, last idle.
 const DRIVER: usize = 1;
 const TCPIP: usize = 2;
 const FIRST_TASK: usize = 3;
+/// Priority of packets that are no task's.
+const BACKGROUND_PRIORITY: u32 = 1;
 
 /// What the observer must be told of the device.
 #[derive(Debug, Clone)]
@@ -78,6 +83,9 @@ pub struct Observer {
     jobs: Vec<TaskJobs>,
     stages: Stages,
     eager: Eager,
+    inversion: Inversion,
+    /// Of each task's flow.
+    flow_priorities: Vec<u32>,
     /// What a frame that the NIC has no room for is lost to.
     nic_full: Fate,
     variant: Variant,
@@ -118,8 +126,16 @@ fn describe(listen: Listen) -> String {
     }
 }
 
+fn flow_priority(task: &Task) -> u32 {
+    match &task.kind {
+        TaskKind::Receiving { flow, .. } => flow.priority.unwrap_or(task.priority),
+        TaskKind::Periodic { .. } | TaskKind::Background => BACKGROUND_PRIORITY,
+    }
+}
+
 impl Observer {
-    /// `threads`: driver, `tcpip_thread`, the scenario's tasks, idle, in this order.
+    /// `threads`: driver or network task, `tcpip_thread`, the scenario's tasks, the library's booster if there is one,
+    /// idle, in this order.
     pub fn new(scenario: &Scenario, variant: Variant, threads: &[Thread], measured: Measured, now: u64) -> Observer {
         let cycles_per_us = u64::from(scenario.device.cpu_mhz);
         let jobs = scenario
@@ -145,6 +161,8 @@ impl Observer {
             jobs,
             stages: Stages::default(),
             eager: Eager::default(),
+            inversion: Inversion::default(),
+            flow_priorities: scenario.tasks.iter().map(flow_priority).collect(),
             nic_full: Fate::NicFull,
             variant,
             measured,
@@ -166,7 +184,9 @@ impl Observer {
             Observed::EnterTask(handle) => {
                 let ended = self.lanes.enter_task(now, handle);
                 if self.lanes.lanes[ended.lane].kind == LaneKind::Isr {
-                    self.eager.interrupt_over(ended.measured_cycles);
+                    // Only those that lie in the measured time from entry to return.
+                    let whole = ended.cycles == ended.measured_cycles;
+                    self.eager.interrupt_over(whole.then_some(ended.cycles));
                 }
                 self.preempted(now, ended);
             }
@@ -184,23 +204,22 @@ impl Observer {
                 self.packets.taken_up(now, buffer, Stage::Driver);
                 self.stage(now, DRIVER, |stages| &mut stages.driver);
             }
-            Observed::Stack(buffer) => {
-                self.packets.taken_up(now, buffer, Stage::Stack);
-                match self.variant {
-                    Variant::Stock => self.stage(now, TCPIP, |stages| &mut stages.tcpip),
-                    Variant::Driver => self.stage(now, DRIVER, |stages| &mut stages.driver),
-                }
-            }
+            Observed::Stack(buffer) => self.stack(now, buffer),
             Observed::Queued(buffer) => {
+                self.inversion.queued(self.lanes.cycles_until(DRIVER, now), self.priority(buffer));
                 self.packets.taken_up(now, buffer, Stage::Queue);
                 self.eager.queued();
             }
             Observed::Dropped(buffer, why) => {
+                self.leaves_queue(now, buffer);
                 self.packets.discarded(now, buffer, why);
                 self.eager.dropped(why);
             }
             Observed::Polling(on) => self.nic_full = if on { Fate::OverallLimit } else { Fate::NicFull },
-            Observed::StackDone(_) => self.packets.stack_done(),
+            Observed::StackDone(_) => {
+                self.inversion.done(self.lanes.cycles_until(DRIVER, now));
+                self.packets.stack_done();
+            }
             Observed::Freed(buffer) => self.freed(now, buffer),
             Observed::JobStart(task) => self.job_start(now, task),
             Observed::JobEnd(task) => self.job_end(now, task),
@@ -232,7 +251,33 @@ impl Observer {
         }
     }
 
+    /// Priority of the flow of the packet in a buffer. The library has fragments in the background.
+    fn priority(&self, buffer: usize) -> u32 {
+        let frame = self.packets.in_buffer(buffer).map(|id| &self.packets.frames[id]);
+        let task = frame.filter(|frame| !frame.is_fragment).and_then(|frame| frame.task);
+        task.map_or(BACKGROUND_PRIORITY, |task| self.flow_priorities[task])
+    }
+
+    /// If the packet in a buffer waits in a flow queue, it will not be worked on.
+    fn leaves_queue(&mut self, now: u64, buffer: usize) {
+        if self.packets.in_queue(buffer).is_some() {
+            self.inversion.discarded(self.lanes.cycles_until(DRIVER, now), self.priority(buffer));
+        }
+    }
+
+    fn stack(&mut self, now: u64, buffer: usize) {
+        let waited = self.packets.in_queue(buffer).is_some();
+        self.inversion.begun(self.lanes.cycles_until(DRIVER, now), self.priority(buffer), waited);
+        self.packets.taken_up(now, buffer, Stage::Stack);
+        if self.variant.uses_library() {
+            self.stage(now, DRIVER, |stages| &mut stages.driver);
+        } else {
+            self.stage(now, TCPIP, |stages| &mut stages.tcpip);
+        }
+    }
+
     fn freed(&mut self, now: u64, buffer: usize) {
+        self.leaves_queue(now, buffer);
         let lane = self.lanes.current();
         let taken = self.packets.freed(now, buffer, self.lanes.current_kind());
         if let (Some(frame), Some(task)) = (taken, lane.checked_sub(FIRST_TASK))
@@ -309,6 +354,9 @@ impl Observer {
             cpu: self.lanes.shares(),
             buffers: ending.buffers.clone(),
             paths: self.paths(),
+            // Without events nothing is known of it.
+            library: (self.variant.uses_library() && scenario.device.trace)
+                .then(|| LibraryResult { priority_inversion_cycles_max: self.inversion.longest_cycles() }),
         };
         let timeline = self.measured.record.then(|| self.timeline(scenario, now));
         (run, timeline)
@@ -382,18 +430,17 @@ impl Observer {
     }
 
     fn paths(&self) -> Vec<PathResult> {
-        let stages = match self.variant {
-            Variant::Stock => vec![
+        let stages = if self.variant.uses_library() {
+            let mut stages = self.eager.paths();
+            stages.extend([("driver/network", &self.stages.driver), ("driver/socket", &self.stages.receive)]);
+            stages
+        } else {
+            vec![
                 ("stock/isr", &self.lanes.nic_handlers),
                 ("stock/driver", &self.stages.driver),
                 ("stock/tcpip_thread", &self.stages.tcpip),
                 ("stock/socket", &self.stages.receive),
-            ],
-            Variant::Driver => {
-                let mut stages = self.eager.paths();
-                stages.extend([("driver/network", &self.stages.driver), ("driver/socket", &self.stages.receive)]);
-                stages
-            }
+            ]
         };
         stages
             .into_iter()

@@ -38,8 +38,11 @@ pub struct Frame {
     pub steps: Vec<(u64, Stage)>,
     /// How it ended.
     pub fate: Option<Fate>,
+    /// Part of a datagram: which flow it is for is not known before the others are there.
+    pub is_fragment: bool,
     purpose: Purpose,
     in_driver: bool,
+    in_queue: bool,
     in_socket: bool,
     stack_done: bool,
 }
@@ -95,6 +98,12 @@ fn purpose(bytes: &[u8], device: Ipv4Addr, tcp_ports: &[u16]) -> Option<Purpose>
     }
 }
 
+fn is_fragment(bytes: &[u8]) -> Option<bool> {
+    let ethernet = EthernetFrame::new_checked(bytes).ok()?;
+    let ip = Ipv4Packet::new_checked(ethernet.payload()).ok()?;
+    Some(ethernet.ethertype() == EthernetProtocol::Ipv4 && (ip.more_frags() || ip.frag_offset() != 0))
+}
+
 impl Packets {
     /// For a pool of `buffers`.
     pub fn new(buffers: usize, record: bool) -> Packets {
@@ -117,8 +126,10 @@ impl Packets {
             arrival,
             steps: Vec::new(),
             fate: None,
+            is_fragment: is_fragment(bytes).unwrap_or(false),
             purpose: purpose(bytes, device, tcp_ports).unwrap_or(Purpose::Other),
             in_driver: false,
+            in_queue: false,
             in_socket: false,
             stack_done: false,
         });
@@ -166,7 +177,12 @@ impl Packets {
         self.buffers.get(buffer).copied().flatten()
     }
 
-    /// Driver or IP stack took it up.
+    /// The frame in a buffer, if it waits in a flow queue.
+    pub fn in_queue(&self, buffer: usize) -> Option<FrameId> {
+        self.in_buffer(buffer).filter(|id| self.frames[*id].in_queue)
+    }
+
+    /// Driver, flow queue or IP stack took it up.
     pub fn taken_up(&mut self, now: u64, buffer: usize, stage: Stage) {
         let id = self.in_buffer(buffer);
         if stage == Stage::Stack {
@@ -174,6 +190,7 @@ impl Packets {
         }
         if let Some(id) = id {
             self.frames[id].in_driver = true;
+            self.frames[id].in_queue = stage == Stage::Queue;
             self.step(id, now, stage);
         }
     }
@@ -212,6 +229,12 @@ impl Packets {
     pub fn freed(&mut self, now: u64, buffer: usize, by: LaneKind) -> Option<FrameId> {
         let id = self.buffers.get_mut(buffer)?.take()?;
         let frame = &self.frames[id];
+        if frame.in_queue {
+            // Its socket was closed before anybody began with it.
+            self.step(id, now, Stage::Freed);
+            self.end(Some(id), Fate::Socket);
+            return None;
+        }
         let fate = match (by, frame.in_socket, frame.purpose) {
             (LaneKind::Task, ..) => Fate::Delivered,
             (_, _, Purpose::Stack) if self.in_stack == Some(id) => Fate::Delivered,

@@ -44,6 +44,7 @@ fn stretch(stage: Stage) -> &'static str {
 fn lanes(writer: &mut Writer, timeline: &Timeline, arrows: &Arrows) {
     for (index, lane) in timeline.lanes.iter().enumerate() {
         let name = match lane.kind {
+            LaneKind::Net if lane.priority == 0 => format!("{} (priority of its packets)", lane.name),
             LaneKind::Net | LaneKind::Task => format!("{} (priority {})", lane.name, lane.priority),
             LaneKind::Isr | LaneKind::Idle => lane.name.clone(),
         };

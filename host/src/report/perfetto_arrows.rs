@@ -55,9 +55,13 @@ pub fn kind(timeline: &Timeline, span: &Span) -> Option<LaneKind> {
     timeline.lanes.get(span.lane).map(|lane| lane.kind)
 }
 
-/// The first handler to run between a packet's arrival in RAM and the driver taking it.
+/// The handler that put the packet into its flow's queue; on the stock path, the first to run between its arrival in
+/// RAM and the driver taking it.
 fn handler(timeline: &Timeline, handlers: &[usize], packet: &Packet) -> Option<usize> {
     let time = |wanted: Stage| packet.steps.iter().find(|(_, stage)| *stage == wanted).map(|(cycle, _)| *cycle);
+    if let Some(queued) = time(Stage::Queue) {
+        return span_at(timeline, queued).filter(|&span| kind(timeline, &timeline.spans[span]) == Some(LaneKind::Isr));
+    }
     let (ram, driver) = (time(Stage::Ram)?, time(Stage::Driver)?);
     let next = handlers.partition_point(|&span| timeline.spans[span].start < ram);
     handlers.get(next).copied().filter(|&span| timeline.spans[span].start <= driver)

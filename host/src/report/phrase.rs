@@ -171,6 +171,8 @@ fn misses(points: &Points, seen: &[(f64, &TaskResult)]) -> String {
         return String::new();
     };
     let late = seen.iter().filter_map(|(_, task)| task.lateness_us.max).max_by(f64::total_cmp);
+    // Messages that were dropped are missed without being late.
+    let late = late.filter(|us| *us > 0.0);
     let late = late.map_or(String::new(), |us| format!("up to {} µs late", format::us(us)));
     let of = |task: &TaskResult| format!("{} of {}", format::count(task.missed), format::count(task.jobs));
     let tail = |start: &str| if late.is_empty() { String::new() } else { format!("{start}{late}") };

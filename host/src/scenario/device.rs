@@ -75,11 +75,11 @@ pub(super) fn read_limit(top: &Reader<'_>) -> Option<Limit> {
 
 /// A capacity is per period: one without the other says nothing.
 pub(super) fn both(reader: &Reader<'_>, capacity: Option<u32>, period_us: Option<u32>) -> Option<(u32, u32)> {
-    match (reader.given("capacity"), reader.given("period_us")) {
-        (true, false) => {
+    match (capacity, period_us) {
+        (Some(_), None) if !reader.given("period_us") => {
             reader.refuse("capacity", "`capacity` without `period_us`", "packets per what?", "add `period_us`");
         }
-        (false, true) => {
+        (None, Some(_)) if !reader.given("capacity") => {
             reader.refuse("period_us", "`period_us` without `capacity`", "how many packets?", "add `capacity`");
         }
         _ => {}

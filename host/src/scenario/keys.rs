@@ -163,7 +163,7 @@ pub const KEYS: &[Key] = &[
     key(Scenario, "seed", Whole(0, u64::MAX), Value("1"), "Seed of every random choice; one seed is one run, byte for byte."),
     key(Scenario, "duration_ms", Whole(1, 600_000), Value("200"), "Measured time."),
     key(Scenario, "warmup_ms", Whole(0, 600_000), Value("20"), "Time before it, under the same load, that is not measured."),
-    key(Scenario, "variants", Other("list of names"), Value("[\"stock\"]"), "Receive paths to run under. This version has `stock`."),
+    key(Scenario, "variants", Other("list of names"), Value("[\"stock\"]"), "Receive paths to run under. This version has `stock` and `driver`."),
     key(Scenario, "device", Other("table"), Words("its defaults"), "The device; see [device](#device)."),
     key(Scenario, "task", Other("tables, at most 12"), Words("none"), "Its tasks; see [task](#task)."),
     key(Scenario, "traffic", Other("tables, at most 32"), Words("none"), "What the network sends; see [traffic](#traffic)."),
@@ -195,7 +195,7 @@ pub const KEYS: &[Key] = &[
     key(Task, "flow", Other("table"), Words("its defaults"), "Receiving: the contract of its flow; see [task.flow](#taskflow)."),
 
     key(Flow, "capacity", Whole(1, 65_535), Words("no limit"), "Packets served per period."),
-    key(Flow, "period_us", Whole(1, 4_000_000), Words("no limit"), "Period of the flow's server."),
+    key(Flow, "period_us", Whole(1, 2_000_000), Words("no limit"), "Period of the flow's server."),
     key(Flow, "server", OneOf(&["deferrable", "sporadic"]), Value("deferrable"), "How the capacity comes back."),
     key(Flow, "from", Text("IPv4 address"), Words("every sender"), "Only this sender is the flow; others to the same port are background."),
     key(Flow, "priority", Whole(1, 15), Words("the task's"), "Priority of the flow."),
@@ -224,5 +224,5 @@ pub const KEYS: &[Key] = &[
     key(Nic, "queue_bytes", Whole(64, 1_048_576), Value("4096"), "Size of each queue."),
 
     key(Limit, "capacity", Whole(1, 65_535), Words("the library's"), "Packets of all flows together per period, at most 16."),
-    key(Limit, "period_us", Whole(1, 4_000_000), Words("the library's"), "Period of the overall limit."),
+    key(Limit, "period_us", Whole(1, 2_000_000), Words("the library's"), "Period of the overall limit."),
 ];

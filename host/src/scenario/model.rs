@@ -37,25 +37,51 @@ pub struct Scenario {
     pub traffic: Vec<Traffic>,
 }
 
-/// A receive path.
+/// A receive path on the plain NIC, with its number in `enum scenario_variant` of the firmware.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Variant {
-    /// lwIP as its users run it on a plain NIC.
-    Stock,
-    /// The receive library on a plain NIC.
-    Driver,
+    /// lwIP as its users run it.
+    Stock = 0,
+    /// `Stock` with a capacity of packets per time slice.
+    Burst = 1,
+    /// `Stock` that stops receiving while a task is late.
+    Hysteresis = 2,
+    /// `Stock` with a time budget for its driver.
+    Budget = 3,
+    /// `Stock` that stops receiving while its driver's queue is full.
+    Queue = 4,
+    /// `Stock` with an overall limit and polling.
+    Capped = 5,
+    /// Budgeted polling, as Linux does it.
+    Napi = 6,
+    /// A thread for each traffic class, as Zephyr does it.
+    Classes = 7,
+    /// The receive library.
+    Driver = 8,
 }
 
 impl Variant {
-    /// All that this version has.
-    pub const ALL: [Variant; 2] = [Variant::Stock, Variant::Driver];
+    /// All that this version has. The others only have their names and numbers.
+    pub const ALL: &'static [Variant] = &[Variant::Stock, Variant::Driver];
+
+    /// By number.
+    const NAMES: [&'static str; 9] =
+        ["stock", "burst", "hysteresis", "budget", "queue", "capped", "napi", "classes", "driver"];
 
     /// The name in scenarios and results.
     pub fn name(self) -> &'static str {
-        match self {
-            Variant::Stock => "stock",
-            Variant::Driver => "driver",
-        }
+        Variant::NAMES[self as usize]
+    }
+
+    /// The names of those that later versions have.
+    pub fn later() -> impl Iterator<Item = &'static str> + Clone {
+        let here = |name: &&str| Variant::ALL.iter().any(|variant| variant.name() == *name);
+        Variant::NAMES.into_iter().filter(move |name| !here(name)).chain(["nic", "codesign"])
+    }
+
+    /// Whether packets go through the receive library; they go through the stock driver otherwise.
+    pub fn uses_library(self) -> bool {
+        self == Variant::Driver
     }
 }
 
@@ -245,6 +271,10 @@ pub enum Target {
     AsIs,
     /// The link's broadcast address, to this UDP port.
     Broadcast(u16),
+    /// A multicast group that the device has not joined, to this UDP port.
+    Multicast(u16),
+    /// The device's UDP port, as first fragments of datagrams whose rest never comes.
+    Fragments(u16),
 }
 
 /// The shape of traffic over time.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Ports and targets: `udp/5005`, `tcp/502`, `broadcast/67`, `device`, `as-is`.
+//! Ports and targets: `udp/5005`, `tcp/502`, `broadcast/67`, `multicast/5353`, `fragments/5005`, `device`, `as-is`.
 
 use super::model::{Listen, Protocol, Target};
 use super::reader::Reader;
@@ -49,7 +49,7 @@ fn fitting(pattern: &str) -> &'static [&'static str] {
         "pcap" => &["device", "as-is"],
         "modbus" => &["tcp/PORT"],
         "request" => &["udp/PORT"],
-        _ => &["udp/PORT", "tcp/PORT", "broadcast/PORT"],
+        _ => &["udp/PORT", "tcp/PORT", "broadcast/PORT", "multicast/PORT", "fragments/PORT"],
     }
 }
 
@@ -88,6 +88,8 @@ fn parse(text: &str) -> Option<(&'static str, Target)> {
         "udp" => Some(("udp/PORT", Target::Port(Listen { protocol: Protocol::Udp, port }))),
         "tcp" => Some(("tcp/PORT", Target::Port(Listen { protocol: Protocol::Tcp, port }))),
         "broadcast" => Some(("broadcast/PORT", Target::Broadcast(port))),
+        "multicast" => Some(("multicast/PORT", Target::Multicast(port))),
+        "fragments" => Some(("fragments/PORT", Target::Fragments(port))),
         _ => None,
     }
 }

@@ -186,10 +186,11 @@ fn flow(task: &Reader<'_>, network: Option<Network>) -> Option<Contract> {
     }
     let reader = Reader::new(Section::Flow, task.table_under("flow")?, task.sink());
     let (capacity, period_us) = (reader.u32("capacity"), reader.u32("period_us"));
-    let kind = match reader.choice("server") {
-        Some("sporadic") => ServerKind::Sporadic,
-        _ => ServerKind::Deferrable,
-    };
+    let server = reader.choice("server");
+    let kind = if server == Some("sporadic") { ServerKind::Sporadic } else { ServerKind::Deferrable };
+    if server.is_some() && reader.given("server") && !reader.given("capacity") && !reader.given("period_us") {
+        reader.refuse("server", "`server` without `capacity`", "a server of what?", "add `capacity` and `period_us`");
+    }
     let server =
         device::both(&reader, capacity, period_us).map(|(capacity, period_us)| Server { kind, capacity, period_us });
     if let Some(Server { kind: ServerKind::Sporadic, capacity, .. }) = server

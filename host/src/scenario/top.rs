@@ -11,10 +11,6 @@ use super::suggest;
 use super::tree::{Table, Value};
 use super::{device, link, task, traffic, warnings};
 
-/// The variants of later versions.
-const VARIANTS_LATER: &[&str] =
-    &["burst", "hysteresis", "budget", "queue", "capped", "napi", "classes", "nic", "codesign"];
-
 /// Reads a scenario in which every sweep is resolved. `None` if something is wrong with it.
 pub(super) fn read(root: &Table, folder: &Path, sink: &Sink) -> Option<Scenario> {
     let reader = Reader::new(Section::Scenario, root, sink);
@@ -35,7 +31,7 @@ pub(super) fn read(root: &Table, folder: &Path, sink: &Sink) -> Option<Scenario>
     if sink.has_errors() {
         return None;
     }
-    warnings::find(&device, &tasks.read, sink);
+    warnings::find(&device, &variants, &tasks.read, sink);
     Some(Scenario {
         name: name?,
         seed: seed?,
@@ -91,12 +87,12 @@ fn variants(reader: &Reader<'_>) -> Vec<Variant> {
 
 fn refuse_variant(name: &str) -> Problem {
     let here = Variant::ALL.iter().map(|variant| variant.name());
-    if VARIANTS_LATER.contains(&name) {
+    if Variant::later().any(|later| later == name) {
         let here: Vec<&str> = here.collect();
         return Problem::error(format!("the variant `{name}` is not part of this version"))
             .help(format!("this version has: {}", here.join(", ")));
     }
     let problem = Problem::error(format!("unknown variant `{name}`"));
-    let all = here.chain(VARIANTS_LATER.iter().copied());
+    let all = here.chain(Variant::later());
     problem.help(suggest::hint(name, all, "variants"))
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Scenarios that can be run, but probably do not show what was meant.
 
-use super::model::{Device, Task, TaskKind, Work};
+use super::model::{Device, Task, TaskKind, Variant, Work};
 use super::report::{Problem, Sink};
 use super::tree::Table;
 
 /// Warns of an overloaded CPU and of tasks that never run.
-pub(super) fn find(device: &Device, tasks: &[(Task, &Table)], sink: &Sink) {
+pub(super) fn find(device: &Device, variants: &[Variant], tasks: &[(Task, &Table)], sink: &Sink) {
     utilisation(tasks, sink);
-    starvation(device, tasks, sink);
+    starvation(device, variants, tasks, sink);
 }
 
 /// The part of the CPU that a periodic task asks for, where the scenario says it.
@@ -34,7 +34,7 @@ fn utilisation(tasks: &[(Task, &Table)], sink: &Sink) {
 }
 
 /// A background task never blocks: what has a lower priority never runs.
-fn starvation(device: &Device, tasks: &[(Task, &Table)], sink: &Sink) {
+fn starvation(device: &Device, variants: &[Variant], tasks: &[(Task, &Table)], sink: &Sink) {
     let background = tasks.iter().filter(|(task, _)| matches!(task.kind, TaskKind::Background));
     let Some((hog, hog_table)) = background.max_by_key(|(task, _)| task.priority) else {
         return;
@@ -44,7 +44,8 @@ fn starvation(device: &Device, tasks: &[(Task, &Table)], sink: &Sink) {
         let label = format!("the background task `{}` has priority {}", hog.name, hog.priority);
         sink.push(problem.at(table.place_of("priority"), label));
     }
-    if device.net_priority < hog.priority {
+    // The library's network task has the priority of its packets.
+    if device.net_priority < hog.priority && variants.iter().any(|variant| !variant.uses_library()) {
         let problem = Problem::warning("the network tasks never run");
         let label = format!("`net_priority` is {}, and this task never blocks", device.net_priority);
         sink.push(problem.at(hog_table.place_of("priority"), label));

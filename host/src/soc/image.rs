@@ -13,7 +13,8 @@ pub struct Image {
     path: PathBuf,
     /// Address and bytes of each loadable part.
     pub segments: Vec<(u32, Vec<u8>)>,
-    symbols: BTreeMap<String, u32>,
+    /// Address and size.
+    symbols: BTreeMap<String, (u32, u32)>,
     functions: BTreeMap<u32, String>,
 }
 
@@ -37,7 +38,7 @@ impl Image {
         let mut functions = BTreeMap::new();
         for symbol in file.symbols() {
             let Ok(name) = symbol.name() else { continue };
-            symbols.insert(name.to_string(), symbol.address() as u32);
+            symbols.insert(name.to_string(), (symbol.address() as u32, symbol.size() as u32));
             if symbol.kind() == SymbolKind::Text {
                 functions.insert(symbol.address() as u32, name.to_string());
             }
@@ -50,6 +51,21 @@ impl Image {
     /// # Errors
     /// When the image has none of that name.
     pub fn symbol(&self, name: &str) -> Result<u32, String> {
+        self.entry(name).map(|(address, _)| address)
+    }
+
+    /// Whether a variable has the size that the simulator believes: a field more or less would shift all others.
+    ///
+    /// # Errors
+    /// When it has another size, or there is none of that name.
+    pub fn check_size(&self, name: &str, bytes: usize) -> Result<(), String> {
+        match self.entry(name)? {
+            (_, size) if size as usize == bytes => Ok(()),
+            (_, size) => Err(format!("the firmware is of another version: its `{name}` has {size} bytes, not {bytes}")),
+        }
+    }
+
+    fn entry(&self, name: &str) -> Result<(u32, u32), String> {
         self.symbols.get(name).copied().ok_or_else(|| format!("the firmware has no symbol `{name}`"))
     }
 

@@ -13,7 +13,7 @@ use super::image::Image;
 use super::scenario_block::{self, TASKS_MAX, THREADS_MAX};
 use crate::observe::{Ending, FirmwareBuffers, Measured, Observer, Thread};
 use crate::results::{Buffers, Run};
-use crate::scenario::{Scenario, Variant};
+use crate::scenario::{Scenario, Task, TaskKind, Variant};
 use crate::timeline::{Lane, LaneKind, Timeline};
 use crate::traffic::{FlowId, PeerStats, TrafficError, Wire};
 
@@ -151,6 +151,8 @@ impl Runner {
             device.write(*address, bytes);
         }
         let block = self.image.symbol("weir_scenario").map_err(RunError::Broken)?;
+        self.image.check_size("weir_scenario", scenario_block::BYTES).map_err(RunError::Broken)?;
+        self.image.check_size("weir_status", scenario_block::STATUS_BYTES).map_err(RunError::Broken)?;
         device.write(block, &scenario_block::encode(scenario, self.variant));
         let cycles_per_ms = u64::from(scenario.device.cpu_mhz) * 1000;
         let mut session = Session { scenario, variant: self.variant, image: &self.image, device, cycles_per_ms };
@@ -193,7 +195,7 @@ impl Session<'_> {
     /// The driver's books: `weir_status.rx_free`, and positions given and taken of its `struct plain_ring`; the
     /// library's: `struct weir_rx_books`, with which its variable begins.
     fn firmware_buffers(&mut self) -> Result<FirmwareBuffers, RunError> {
-        if self.variant == Variant::Driver {
+        if self.variant.uses_library() {
             let books = self.symbol("weir_rx")?;
             let mut half = |index: u32| self.device.read_word(books + 2 * (index & !1)) >> (16 * (index & 1)) & 0xffff;
             return Ok(FirmwareBuffers { free: half(3) + half(4), with_nic: half(0) });
@@ -204,7 +206,7 @@ impl Session<'_> {
         Ok(FirmwareBuffers { free: self.device.read_word(free), with_nic: given.wrapping_sub(taken) })
     }
 
-    /// Driver, `tcpip_thread`, the scenario's tasks, idle, booster; guards their stacks.
+    /// Driver or network task, `tcpip_thread`, the scenario's tasks, booster, idle; guards their stacks.
     fn threads(&mut self) -> Result<Vec<Thread>, RunError> {
         let table = self.symbol("weir_status")? + 4 * TASKS_MAX as u32;
         let mut handles = Vec::new();
@@ -214,23 +216,24 @@ impl Session<'_> {
             self.device.set_stack(slot, handle, stack);
             handles.push(handle);
         }
-        let net = self.scenario.device.net_priority;
         let thread = |slot: usize, name: &str, kind, priority| Thread {
             handle: handles[slot],
             lane: Lane { name: name.to_string(), kind, priority },
         };
-        let driver = match self.variant {
-            Variant::Stock => "driver",
-            Variant::Driver => "weir_net",
+        let (driver, net, tcpip) = if self.variant.uses_library() {
+            ("weir_net", 0, self.scenario.tasks.iter().filter(receives).map(|task| task.priority).max().unwrap_or(1))
+        } else {
+            let net = self.scenario.device.net_priority;
+            ("driver", net, net)
         };
         let mut threads = vec![
             thread(TASKS_MAX, driver, LaneKind::Net, net),
-            thread(TASKS_MAX + 1, "tcpip_thread", LaneKind::Net, net),
+            thread(TASKS_MAX + 1, "tcpip_thread", LaneKind::Net, tcpip),
         ];
         for (slot, task) in self.scenario.tasks.iter().enumerate() {
             threads.push(thread(slot, &task.name, LaneKind::Task, task.priority));
         }
-        if self.variant == Variant::Driver {
+        if handles[TASKS_MAX + 3] != 0 {
             threads.push(thread(TASKS_MAX + 3, "weir_boost", LaneKind::Net, BOOSTER_PRIORITY));
         }
         threads.push(thread(TASKS_MAX + 2, "idle", LaneKind::Idle, 0));
@@ -290,6 +293,10 @@ impl Session<'_> {
         };
         RunError::Device(format!("{text} (at {:.3} ms)", self.at_ms()))
     }
+}
+
+fn receives(task: &&Task) -> bool {
+    matches!(task.kind, TaskKind::Receiving { .. })
 }
 
 fn exception_name(mcause: u32) -> &'static str {

@@ -9,6 +9,12 @@ pub const TASKS_MAX: usize = 12;
 pub const THREADS_MAX: usize = TASKS_MAX + 4;
 const NAME_BYTES: usize = 16;
 const MAGIC: u32 = 0x5745_4952;
+const HEADER_BYTES: usize = 4 * 12 + 8 + 4;
+const TASK_BYTES: usize = NAME_BYTES + 4 * 9 + 4 * 5;
+/// Size of `struct scenario`.
+pub const BYTES: usize = HEADER_BYTES + TASKS_MAX * TASK_BYTES;
+/// Size of `struct scenario_status`.
+pub const STATUS_BYTES: usize = 4 * TASKS_MAX + 8 * THREADS_MAX + 4 * 6;
 
 /// MAC address of the device: locally administered, from its IP address.
 pub fn device_mac(scenario: &Scenario) -> [u8; 6] {
@@ -16,7 +22,7 @@ pub fn device_mac(scenario: &Scenario) -> [u8; 6] {
     [0x02, 0x57, a, b, c, d]
 }
 
-/// The block's bytes.
+/// The block's bytes: as much of it as there are tasks.
 pub fn encode(scenario: &Scenario, variant: Variant) -> Vec<u8> {
     let limit = scenario.limit.map_or((0, 0), |limit| (limit.capacity, limit.period_us));
     let device = &scenario.device;
@@ -29,7 +35,7 @@ pub fn encode(scenario: &Scenario, variant: Variant) -> Vec<u8> {
         device.cpu_mhz,
         device.net_priority,
         device.rx_buffers,
-        variant_code(variant),
+        variant as u32,
         limit.0,
         limit.1,
         u32::from(device.eager_invalidation),
@@ -46,13 +52,6 @@ pub fn encode(scenario: &Scenario, variant: Variant) -> Vec<u8> {
         encode_task(task, device.cpu_mhz, &mut sources, &mut block);
     }
     block
-}
-
-fn variant_code(variant: Variant) -> u32 {
-    match variant {
-        Variant::Stock => 0,
-        Variant::Driver => 8,
-    }
 }
 
 fn flow_words(task: &Task) -> [u32; 5] {

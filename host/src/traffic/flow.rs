@@ -60,7 +60,7 @@ impl Classifier {
             return None;
         };
         let header = headers::ipv4_header(frame, start);
-        if ![self.device, self.broadcast, Ipv4Addr::BROADCAST].contains(&header.dst) {
+        if header.fragment || ![self.device, self.broadcast, Ipv4Addr::BROADCAST].contains(&header.dst) {
             return None;
         }
         let protocol = match header.protocol {

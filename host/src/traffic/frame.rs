@@ -48,6 +48,14 @@ pub(super) fn udp(path: Path, ident: u16, src_port: u16, dst_port: u16, payload:
     })
 }
 
+/// The same datagram as the first of several fragments.
+pub(super) fn first_fragment(mut datagram: Vec<u8>) -> Vec<u8> {
+    let mut packet = Ipv4Packet::new_unchecked(&mut datagram[ETHERNET_HEADER_BYTES..]);
+    packet.set_more_frags(true);
+    packet.fill_checksum();
+    datagram
+}
+
 /// A TCP SYN.
 pub(super) fn tcp_syn(path: Path, ident: u16, src_port: u16, dst_port: u16, sequence: u32) -> Vec<u8> {
     let repr = TcpRepr {

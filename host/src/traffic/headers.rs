@@ -60,6 +60,8 @@ pub(super) struct Ipv4Header {
     pub(super) src: Ipv4Addr,
     pub(super) dst: Ipv4Addr,
     pub(super) protocol: IpProtocol,
+    /// One of several fragments, or the first of them.
+    pub(super) fragment: bool,
     /// Where the transport header begins in the frame; `None` for a later fragment or a header length that
     /// does not fit.
     pub(super) transport: Option<usize>,
@@ -74,6 +76,7 @@ pub(super) fn ipv4_header(frame: &[u8], start: usize) -> Ipv4Header {
         src: packet.src_addr(),
         dst: packet.dst_addr(),
         protocol: packet.next_header(),
+        fragment: packet.more_frags() || packet.frag_offset() != 0,
         transport: (fits && packet.frag_offset() == 0).then_some(start + header_bytes),
     }
 }

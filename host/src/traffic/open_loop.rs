@@ -14,6 +14,9 @@ use super::source::stream;
 use crate::scenario::{Listen, Pattern, Protocol, Target, Traffic};
 
 const BROADCAST_MAC: [u8; 6] = [0xFF; 6];
+/// Administratively scoped (RFC 2365), and its MAC address (RFC 1112).
+const MULTICAST_GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 0, 1);
+const MULTICAST_MAC: [u8; 6] = [0x01, 0x00, 0x5E, 0x7F, 0x00, 0x01];
 const FIRST_SOURCE_PORT: usize = 40_000;
 const SOURCE_PORTS: usize = 8192;
 
@@ -49,6 +52,7 @@ impl Setup {
         let src_port = (FIRST_SOURCE_PORT + entry.index % SOURCE_PORTS) as u16;
         let device = Path { from, to: self.subnet.device(), to_mac: self.device_mac };
         let everybody = Path { from, to: Ipv4Addr::BROADCAST, to_mac: BROADCAST_MAC };
+        let strangers = Path { from, to: MULTICAST_GROUP, to_mac: MULTICAST_MAC };
         let (path, content) = match (&entry.traffic.pattern, to) {
             (Pattern::Arp { .. }, Target::Device) => (device, Content::Arp),
             (Pattern::Icmp { .. }, Target::Device) => (device, Content::Echo { payload_bytes }),
@@ -62,6 +66,8 @@ impl Setup {
                 (device, Content::TcpSyn { dst_port })
             }
             (_, Target::Broadcast(dst_port)) => (everybody, Content::Udp { src_port, dst_port, payload_bytes }),
+            (_, Target::Multicast(dst_port)) => (strangers, Content::Udp { src_port, dst_port, payload_bytes }),
+            (_, Target::Fragments(dst_port)) => (device, Content::FirstFragment { src_port, dst_port, payload_bytes }),
             (_, Target::Device | Target::AsIs) => {
                 return Err(entry.error("this pattern goes to a port: udp/PORT, tcp/PORT or broadcast/PORT"));
             }

@@ -16,6 +16,8 @@ const FIRST_SYN_PORT: u16 = 1024;
 pub(super) enum Content {
     /// Datagrams of this payload from one port to another.
     Udp { src_port: u16, dst_port: u16, payload_bytes: u32 },
+    /// First fragments of such datagrams.
+    FirstFragment { src_port: u16, dst_port: u16, payload_bytes: u32 },
     /// Connection attempts, each from another port.
     TcpSyn { dst_port: u16 },
     /// Echo requests.
@@ -49,6 +51,10 @@ impl Template {
         match self.content {
             Content::Udp { src_port, dst_port, payload_bytes } => {
                 frame::udp(self.path, counter, src_port, dst_port, &frame::payload(sequence, payload_bytes))
+            }
+            Content::FirstFragment { src_port, dst_port, payload_bytes } => {
+                let payload = frame::payload(sequence, payload_bytes & !7);
+                frame::first_fragment(frame::udp(self.path, counter, src_port, dst_port, &payload))
             }
             Content::TcpSyn { dst_port } => {
                 let ports = u32::from(u16::MAX - FIRST_SYN_PORT) + 1;

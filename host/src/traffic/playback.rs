@@ -39,7 +39,7 @@ impl Setup {
                 Ok(())
             }
             Target::Device => self.add_rewritten(entry, &capture, &frames, tcp),
-            Target::Port(_) | Target::Broadcast(_) => {
+            Target::Port(_) | Target::Broadcast(_) | Target::Multicast(_) | Target::Fragments(_) => {
                 Err(entry.error("a capture goes to = \"device\" or to = \"as-is\""))
             }
         }

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use weir::results::{
-    Buffers, CpuShares, CycleQuantiles, Dropped, FlowResult, Interrupts, Lateness, PathResult, PeerResult, Preempted,
-    Quantiles, Results, Run, TaskResult,
+    Buffers, CpuShares, CycleQuantiles, Dropped, FlowResult, Interrupts, Lateness, LibraryResult, PathResult,
+    PeerResult, Preempted, Quantiles, Results, Run, TaskResult,
 };
 
 pub mod device;
@@ -94,6 +94,7 @@ pub fn run(variant: &str, load: Option<f64>) -> Run {
             path(&format!("{variant}/driver"), 1_900, 3_420),
             path(&format!("{variant}/stack"), 4_210, 7_030),
         ],
+        library: (variant == "driver").then_some(LibraryResult { priority_inversion_cycles_max: 9_876 }),
     }
 }
 

@@ -124,7 +124,7 @@ error: the variant `napi` is not part of this version
  | --variant napi
  |           ^^^^ cannot run
  |
- = help: this version has: stock
+ = help: this version has: stock, driver
 
 error: the platform `model` is not part of this version
 --> command line:1:12

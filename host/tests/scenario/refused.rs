@@ -35,8 +35,10 @@ fn the_top_of_the_file() {
 
 #[test]
 fn variants() {
-    let message = "the variant `codesign` is not part of this version";
-    refused_file("name = 'x'\nvariants = ['stock', 'codesign']", 2, message, "cannot run");
+    for later in ["burst", "hysteresis", "budget", "queue", "capped", "napi", "classes", "nic", "codesign"] {
+        let message = format!("the variant `{later}` is not part of this version");
+        refused_file(&format!("name = 'x'\nvariants = ['stock', '{later}']"), 2, &message, "cannot run");
+    }
     refused_file("name = 'x'\nvariants = ['stok']", 2, "unknown variant `stok`", "cannot run");
     let message = "the variant `stock` is listed twice";
     refused_file("name = 'x'\nvariants = [\n'stock',\n'stock']", 4, message, "again");
@@ -53,6 +55,12 @@ fn the_device() {
     refused("[device]\nlink_mbps = 50", 2, "there is no Ethernet of this speed", label);
     refused("[device]\nrx_buffers = 16", 2, "`rx_buffers` is out of range", "must be 20 to 256");
     refused("[device]\nnet_priority = 0", 2, "`net_priority` is out of range", "must be 1 to 15");
+    refused(
+        "[device]\neager_invalidation = 1",
+        2,
+        "`eager_invalidation` must be `true` or `false`",
+        "this is a whole number",
+    );
     refused("[device]\ntrace = 1", 2, "`trace` must be `true` or `false`", "this is a whole number");
     refused("[device]\nrate_pps = 1", 2, "unknown key `rate_pps`", "not a key of [device]");
     for (address, label) in [
@@ -159,7 +167,31 @@ fn contracts_nic_and_limit_are_checked_although_stock_ignores_them() {
     refused_task(&format!("{flow}from = '10.0.1.2'"), 6, "10.0.1.2 cannot be a sender", label);
     refused_task(&format!("{flow}timer = 1"), 6, "unknown key `timer`", "not a key of [task.flow]");
     refused("[nic]\nqueues = 65", 2, "`queues` is out of range", "must be 1 to 64");
-    refused("[limit]\nperiod_us = 0", 2, "`period_us` is out of range", "must be 1 to 600000000");
+    refused("[limit]\nperiod_us = 0", 2, "`period_us` is out of range", "must be 1 to 2000000");
+}
+
+#[test]
+fn a_limit_is_packets_per_time() {
+    let flow = "listen = 'udp/7'\n[task.flow]\n";
+    let without_period = ("`capacity` without `period_us`", "packets per what?");
+    let without_capacity = ("`period_us` without `capacity`", "how many packets?");
+    refused_task(&format!("{flow}capacity = 2"), 6, without_period.0, without_period.1);
+    refused_task(&format!("{flow}period_us = 2"), 6, without_capacity.0, without_capacity.1);
+    refused("[limit]\ncapacity = 2", 2, without_period.0, without_period.1);
+    refused("[limit]\nperiod_us = 2", 2, without_capacity.0, without_capacity.1);
+    let message = "`server` without `capacity`";
+    refused_task(&format!("{flow}server = 'sporadic'"), 6, message, "a server of what?");
+}
+
+#[test]
+fn capacities_that_the_library_cannot_keep() {
+    let sporadic = "listen = 'udp/7'\n[task.flow]\nserver = 'sporadic'\nperiod_us = 1000\n";
+    let message = "the capacity is too large for a sporadic server";
+    let label = "must be at most 8: a sporadic server remembers each packet";
+    refused_task(&format!("{sporadic}capacity = 9"), 8, message, label);
+    let message = "the overall limit is too large for one poll";
+    let label = "must be at most 16, the descriptors of the NIC's ring";
+    refused("[limit]\ncapacity = 17\nperiod_us = 1000", 2, message, label);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::common::{check_with, set};
 /// A valid scenario that uses most keys.
 const FULL: &str = r#"name = "full"
 seed = 1
-variants = ["stock"]
+variants = ["stock", "driver"]
 [device]
 cpu_mhz = [50, 100]
 address = "10.0.0.1/24"
@@ -44,6 +44,7 @@ to = "device"
 queues = 8
 [limit]
 capacity = 7
+period_us = 1000
 "#;
 
 /// Words that mean something to the reader, to be put where they do not belong.

@@ -3,7 +3,9 @@
 
 use std::net::Ipv4Addr;
 
-use weir::scenario::{CaptureTcp, Cpu, Listen, Pattern, Protocol, Target, TaskKind, Variant, Work};
+use weir::scenario::{
+    CaptureTcp, Cpu, Limit, Listen, Pattern, Protocol, Server, ServerKind, Target, TaskKind, Variant, Work,
+};
 
 use crate::common::{TASKS, scenario};
 
@@ -17,6 +19,7 @@ fn a_name_is_enough() {
     assert_eq!((device.cpu_mhz, device.link_mbps, device.rx_buffers, device.net_priority), (100, 100, 64, 7));
     assert_eq!((device.address, device.prefix), (Ipv4Addr::new(10, 0, 0, 1), 24));
     assert_eq!((device.tick_us, device.trace, device.link_order), (1000, true, 0));
+    assert!(!device.eager_invalidation && scenario.limit.is_none());
     assert!(scenario.tasks.is_empty() && scenario.traffic.is_empty());
 }
 
@@ -34,15 +37,38 @@ fn tasks_of_all_kinds() {
 }
 
 #[test]
-fn a_contract_for_later_variants_loads_and_its_sender_is_kept() {
+fn a_contract_and_the_overall_limit_are_kept() {
     let text = "name = 'x'\n[[task]]\nname = 'a'\npriority = 1\nlisten = 'udp/7'\nbinomial = [20, 10]\n[task.flow]\n\
                 capacity = 2\nperiod_us = 1000\nserver = 'sporadic'\nfrom = '10.0.0.9'\npriority = 3\n\
                 packet_timer_us = 10\nabsolute_timer_us = 20\nqueue_bytes = 1024\n\
                 [nic]\nqueues = 8\nqueue_bytes = 4096\n[limit]\ncapacity = 7\nperiod_us = 1000\n";
+    let scenario = scenario(text);
+    let TaskKind::Receiving { flow, .. } = &scenario.tasks[0].kind else { panic!("receiving") };
+    assert_eq!(flow.from, Some(Ipv4Addr::new(10, 0, 0, 9)));
+    assert_eq!(flow.priority, Some(3));
+    assert!(matches!(flow.server, Some(Server { kind: ServerKind::Sporadic, capacity: 2, period_us: 1000 })));
+    assert!(matches!(scenario.limit, Some(Limit { capacity: 7, period_us: 1000 })));
+    assert!(matches!(scenario.tasks[0].work, Work::Binomial { n: 20, k: 10 }));
+}
+
+#[test]
+fn without_a_contract_nothing_is_limited() {
+    let text = "name = 'x'\nvariants = ['driver', 'stock']\n[device]\neager_invalidation = true\n\
+                [[task]]\nname = 'a'\npriority = 1\nlisten = 'udp/7'\n[limit]\n";
+    let scenario = scenario(text);
+    let TaskKind::Receiving { flow, .. } = &scenario.tasks[0].kind else { panic!("receiving") };
+    assert!(flow.server.is_none() && flow.priority.is_none() && flow.from.is_none() && scenario.limit.is_none());
+    assert_eq!(scenario.variants, [Variant::Driver, Variant::Stock]);
+    assert!(scenario.device.eager_invalidation);
+}
+
+#[test]
+fn a_server_is_deferrable_unless_it_says_otherwise() {
+    let text = "name = 'x'\n[[task]]\nname = 'a'\npriority = 1\nlisten = 'udp/7'\n[task.flow]\n\
+                capacity = 500\nperiod_us = 1000\n";
     let tasks = scenario(text).tasks;
     let TaskKind::Receiving { flow, .. } = &tasks[0].kind else { panic!("receiving") };
-    assert_eq!(flow.from, Some(Ipv4Addr::new(10, 0, 0, 9)));
-    assert!(matches!(tasks[0].work, Work::Binomial { n: 20, k: 10 }));
+    assert!(matches!(flow.server, Some(Server { kind: ServerKind::Deferrable, capacity: 500, period_us: 1000 })));
 }
 
 #[test]

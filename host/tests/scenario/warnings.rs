@@ -38,6 +38,13 @@ fn tasks_and_network_below_a_background_task() {
 }
 
 #[test]
+fn the_librarys_network_task_is_no_lower_than_its_packets() {
+    let text = "name = 'x'\nvariants = ['driver']\n[device]\nnet_priority = 1\n\
+                [[task]]\nname = 'a'\npriority = 2\nbackground = true";
+    assert_eq!(warnings(text), [""; 0]);
+}
+
+#[test]
 fn traffic_that_never_starts() {
     let text = "name = 'x'\n[[traffic]]\npattern = 'arp'\nrate_pps = 1\nstart_ms = 220";
     assert_eq!(warnings(text), ["this traffic never starts: the run ends after 220 ms, warm-up included"]);

@@ -21,7 +21,9 @@ typedef uint32_t weir_match;
 
 #define WEIR_MATCH_REFUSED UINT32_C(0)    // lies about its length, or ends within a header: no stack should see it
 #define WEIR_MATCH_BACKGROUND UINT32_C(1) // fragments, other protocols and EtherTypes
-#define WEIR_MATCH_SYSTEM UINT32_C(2)     // ARP, ICMP, IGMP, ICMPv6: for the IP stack itself
+// For the IP stack itself. Two, so that a flood of pings does not keep the device from being found.
+#define WEIR_MATCH_ADDRESS UINT32_C(2) // ARP, ICMPv6 (with which IPv6 resolves addresses)
+#define WEIR_MATCH_CONTROL UINT32_C(3) // ICMP, IGMP
 
 #define WEIR_PROTOCOL_TCP 6
 #define WEIR_PROTOCOL_UDP 17
@@ -57,19 +59,32 @@ static inline weir_match weir_classify(const volatile uint32_t *frame, uint32_t 
     return weir_classify_any(frame, length);
 }
 
-// weir_classify() for the frames that come most often, but for one word: what the IP header says of its length is not
-// looked at. 0 for other frames. For those who are about to discard the frame anyway.
+// weir_classify() for the frames that floods are made of, with one word less: what the IP header says of its length is
+// not looked at. For those who are about to discard the frame anyway. WEIR_MATCH_REFUSED for others.
 static inline weir_match weir_classify_glance(const volatile uint32_t *frame, uint32_t length)
 {
-    if (length < 42U || WEIR_LITTLE_ENDIAN(frame[3]) << 8 != 0x45000800U) {
-        return 0;
+    if (length < 42U) {
+        return WEIR_MATCH_REFUSED;
+    }
+    uint32_t type_version = WEIR_LITTLE_ENDIAN(frame[3]);
+    if (type_version << 8 != 0x45000800U) {
+        return (type_version & 0xffffU) == 0x0608U ? WEIR_MATCH_ADDRESS : WEIR_MATCH_REFUSED;
     }
     uint32_t fragment_protocol = WEIR_LITTLE_ENDIAN(frame[5]) & 0xff00ff3fU;
-    if (fragment_protocol != (uint32_t)WEIR_PROTOCOL_UDP << 24 &&
-        fragment_protocol != (uint32_t)WEIR_PROTOCOL_TCP << 24) {
-        return 0;
+    if (fragment_protocol == (uint32_t)WEIR_PROTOCOL_UDP << 24 ||
+        fragment_protocol == (uint32_t)WEIR_PROTOCOL_TCP << 24) {
+        return fragment_protocol >> 8 | (WEIR_LITTLE_ENDIAN(frame[9]) & 0xffffU);
     }
-    return fragment_protocol >> 8 | (WEIR_LITTLE_ENDIAN(frame[9]) & 0xffffU);
+    if (fragment_protocol == UINT32_C(1) << 24) {
+        return WEIR_MATCH_CONTROL;
+    }
+    return (fragment_protocol & 0xffffU) != 0U ? WEIR_MATCH_BACKGROUND : WEIR_MATCH_REFUSED;
+}
+
+// The sender's address of a frame that weir_classify_glance() has put to a port.
+static inline uint32_t weir_sender_glance(const volatile uint32_t *frame)
+{
+    return WEIR_LITTLE_ENDIAN(WEIR_LITTLE_ENDIAN(frame[6]) >> 16 | WEIR_LITTLE_ENDIAN(frame[7]) << 16);
 }
 
 // The sender's IP address, of a frame that weir_classify() has put to a port: the offset of its first byte, which is

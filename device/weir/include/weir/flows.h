@@ -20,8 +20,9 @@
 
 // The flows that are always there.
 #define WEIR_FLOW_BACKGROUND WEIR_FLOWS
-#define WEIR_FLOW_SYSTEM (WEIR_FLOWS + 1)
-#define WEIR_FLOWS_ALL (WEIR_FLOWS + 2)
+#define WEIR_FLOW_ADDRESS (WEIR_FLOWS + 1)
+#define WEIR_FLOW_CONTROL (WEIR_FLOWS + 2)
+#define WEIR_FLOWS_ALL (WEIR_FLOWS + 3)
 
 struct weir_flow {
     // What most packets need, in one cache line of 32 bytes.
@@ -62,10 +63,18 @@ extern uint32_t weir_levels_waiting; // bit per priority
 extern int32_t weir_highest_waiting; // of them; -1: none
 extern uint8_t weir_flow_lists[WEIR_FLOW_LISTS];
 
-// A match whose packets, when buffers are scarce, are discarded whoever sends them, until a queue or a flow changes; 0:
-// none is known. And their flow. In a flood, one look-up serves for many frames.
-extern weir_match weir_doomed_match;
-extern struct weir_flow *weir_doomed_flow;
+// What is known of the frames of a flood, so that one look-up serves for many: frames of this match and sender are
+// discarded, until a queue or a flow changes.
+enum weir_doomed_sender { WEIR_DOOMED_ANYBODY = 0, WEIR_DOOMED_ONLY = 1, WEIR_DOOMED_EXCEPT = 2 };
+struct weir_doomed {
+    weir_match match; // WEIR_MATCH_REFUSED: nothing is known
+    uint32_t sender;
+    uint8_t who;     // enum weir_doomed_sender
+    bool limited;    // by the flow's server, until `until`; otherwise as long as buffers are scarce
+    uint32_t until;  // low half of the time
+    struct weir_flow *flow;
+};
+extern struct weir_doomed weir_doomed;
 
 static inline struct weir_flow *weir_flow(uint8_t flow)
 {
@@ -97,15 +106,19 @@ void weir_flow_remove(uint8_t flow);
 
 void weir_flow_set_priority(uint8_t flow, uint8_t priority);
 
+void weir_flow_set_server(uint8_t flow, const struct weir_server *server);
+
 // Is the frame from the only sender that the flow has?
 bool weir_flow_sent_by(const struct weir_flow *flow, const volatile uint32_t *frame);
 
-// Where a frame belongs. `frame` is read for the sender's address only.
-static inline uint8_t weir_flow_of(weir_match match, const volatile uint32_t *frame)
+// Where a frame belongs: to `flow`, which weir_flow_find() has found for its match, or if that is none or for others'
+// packets only, elsewhere. `frame` is read for the sender's address only.
+static inline uint8_t weir_flow_of(weir_match match, uint8_t flow, const volatile uint32_t *frame)
 {
-    uint8_t flow = weir_flow_find(match);
     if (flow == WEIR_NO_FLOW) {
-        return match == WEIR_MATCH_SYSTEM ? WEIR_FLOW_SYSTEM : WEIR_FLOW_BACKGROUND;
+        return match == WEIR_MATCH_ADDRESS   ? WEIR_FLOW_ADDRESS
+               : match == WEIR_MATCH_CONTROL ? WEIR_FLOW_CONTROL
+                                             : WEIR_FLOW_BACKGROUND;
     }
     bool any = weir_flow_table[flow].sender_words == 0U;
     return any || weir_flow_sent_by(&weir_flow_table[flow], frame) ? flow : WEIR_FLOW_BACKGROUND;

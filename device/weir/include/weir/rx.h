@@ -27,9 +27,16 @@ struct weir_rx_config {
     // timer polls once per period for up to `batch` packets, until a period begins with fewer than `capacity`.
     uint16_t capacity;
     uint16_t batch;  // at least `capacity`, at most `ring`; 0: `capacity`
+    // A poll is followed by so long a pause that polls take no more than this share of the CPU, whatever the frames cost;
+    // 0: no such limit.
+    uint8_t share_percent;
     uint32_t period; // in ticks of weir_port_now(), below 2^31
     uint8_t background_priority;
+    // What the IP stack gets for itself: one flow for ARP and ICMPv6, one for ICMP and IGMP, each with this limit.
+    // 0 packets: none. Their priority: see weir_flow_set_priority().
     uint8_t system_priority;
+    uint16_t system_capacity; // packets per period, of a deferrable server
+    uint32_t system_period;   // in ticks
     bool drop_background; // discard what belongs to no flow at once
 };
 
