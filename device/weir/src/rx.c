@@ -140,8 +140,11 @@ struct arrival {
     uint32_t length;
 };
 
-static inline bool is_doomed(const volatile uint32_t *frame, uint32_t length, weir_match match)
+static inline bool is_doomed(const volatile uint32_t *frame, uint32_t length, weir_match match, bool port_of_anybody)
 {
+    if (port_of_anybody) {
+        return weir_classify_glance_is(frame, length, match);
+    }
     if (weir_classify_glance(frame, length) != match) {
         return false;
     }
@@ -149,39 +152,59 @@ static inline bool is_doomed(const volatile uint32_t *frame, uint32_t length, we
            (weir_sender_glance(frame) == weir_doomed.sender) == (weir_doomed.who == WEIR_DOOMED_ONLY);
 }
 
-// The short circuit of a flood: as long as frames come of which one look says that they are of no use, nothing changes
-// but a counter. Takes up to `budget` frames and returns how many it took; *other is the one that is not so, if any. A
-// function of its own that calls no other: it needs no registers saved.
-static __attribute__((noinline)) uint32_t serve_doomed(uint32_t budget, uint32_t now, struct arrival *other)
+// Takes frames, up to `budget`, and discards them, until one comes that is not doomed. Returns how many it discarded.
+static inline __attribute__((always_inline)) uint32_t discard(uint32_t budget, bool port_of_anybody, uint32_t why,
+                                                              struct arrival *other)
 {
-    uint32_t served = 0;
-    uint32_t discarded = 0;
     weir_match match = weir_doomed.match;
-    bool scarce = weir_rx.books.with_nic <= weir_rx.refill && weir_rx.books.clean == 0U;
-    bool limited = weir_doomed.limited;
-    bool known = match != WEIR_MATCH_REFUSED && (limited ? (int32_t)(now - weir_doomed.until) < 0 : scarce);
-    other->buffer = -1;
-    while (served < budget) {
+    for (uint32_t discarded = 0; discarded < budget; discarded++) {
         uint32_t length;
         int32_t buffer = weir_driver_take(&length);
         if (buffer < 0) {
-            break;
+            return discarded;
         }
-        served++;
-        if (!known || !is_doomed(weir_driver_header((uint32_t)buffer), length, match)) {
+        if (!is_doomed(weir_driver_header((uint32_t)buffer), length, match, port_of_anybody)) {
             other->buffer = buffer;
             other->length = length;
-            break;
+            return discarded;
         }
         weir_driver_give((uint32_t)buffer);
-        WEIR_ON_DROPPED(buffer, limited ? WEIR_DROP_LIMITED : WEIR_DROP_SHORT_CIRCUIT);
-        discarded++;
+        WEIR_ON_DROPPED(buffer, why);
     }
-    if (discarded != 0U) {
-        uint32_t *counter = limited ? &weir_doomed.flow->limited : &weir_doomed.flow->recycled;
-        *counter += discarded;
+    return budget;
+}
+
+static __attribute__((noinline)) uint32_t discard_port(uint32_t budget, uint32_t why, struct arrival *other)
+{
+    return discard(budget, true, why, other);
+}
+
+static __attribute__((noinline)) uint32_t discard_any(uint32_t budget, uint32_t why, struct arrival *other)
+{
+    return discard(budget, false, why, other);
+}
+
+// The short circuit of a flood: as long as frames come of which one look says that they are of no use, nothing changes
+// but a counter. Takes up to `budget` frames and returns how many it took; *other is the last one if it is not so.
+// discard_port() calls nothing and needs no registers saved: that is where most frames of most floods end.
+static inline uint32_t serve_doomed(uint32_t budget, uint32_t now, struct arrival *other)
+{
+    other->buffer = -1;
+    bool limited = weir_doomed.limited;
+    bool scarce = weir_rx.books.with_nic <= weir_rx.refill && weir_rx.books.clean == 0U;
+    if (weir_doomed.match == WEIR_MATCH_REFUSED || !(limited ? (int32_t)(now - weir_doomed.until) < 0 : scarce)) {
+        other->buffer = weir_driver_take(&other->length);
+        return other->buffer >= 0 ? 1U : 0U;
     }
-    return served;
+    uint32_t why = limited ? WEIR_DROP_LIMITED : WEIR_DROP_SHORT_CIRCUIT;
+    bool port_of_anybody = weir_doomed.match > WEIR_MATCH_CONTROL && weir_doomed.who == WEIR_DOOMED_ANYBODY;
+    uint32_t discarded = port_of_anybody ? discard_port(budget, why, other) : discard_any(budget, why, other);
+    if (limited) {
+        weir_doomed.flow->limited += discarded;
+    } else {
+        weir_doomed.flow->recycled += discarded;
+    }
+    return discarded + (other->buffer >= 0 ? 1U : 0U);
 }
 
 // Up to `budget` frames. Returns how many there were.

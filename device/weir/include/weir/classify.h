@@ -81,6 +81,14 @@ static inline weir_match weir_classify_glance(const volatile uint32_t *frame, ui
     return (fragment_protocol & 0xffffU) != 0U ? WEIR_MATCH_BACKGROUND : WEIR_MATCH_REFUSED;
 }
 
+// weir_classify_glance(frame, length) == match, for the match of a port.
+static inline bool weir_classify_glance_is(const volatile uint32_t *frame, uint32_t length, weir_match match)
+{
+    return length >= 42U && WEIR_LITTLE_ENDIAN(frame[3]) << 8 == 0x45000800U &&
+           (WEIR_LITTLE_ENDIAN(frame[5]) & 0xff00ff3fU) == (match & 0xff0000U) << 8 &&
+           WEIR_LITTLE_ENDIAN(frame[9]) << 16 == match << 16;
+}
+
 // The sender's address of a frame that weir_classify_glance() has put to a port.
 static inline uint32_t weir_sender_glance(const volatile uint32_t *frame)
 {
