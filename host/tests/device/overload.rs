@@ -28,7 +28,7 @@ fn runs(net_priority: u32) -> Vec<Run> {
         name = 'flood'
         pattern = 'poisson'
         to = 'udp/9'
-        rate_pps = [0, 4000, 15000]"
+        rate_pps = [0, 4000, 25000]"
     );
     cases_in(folder().path(), &text)
         .iter()

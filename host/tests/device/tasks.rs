@@ -17,7 +17,7 @@ fn synthetic_work_takes_the_time_it_says() {
     assert_eq!((axis.jobs, axis.missed), (20, 0));
     // 300 us, and what the tick and the switch to the task take.
     assert!(response.min > 303.0 && response.max < 312.0, "{response:?}");
-    assert!((axis.cycles as f64 / 20.0 - 30_000.0).abs() < 800.0, "{} cycles", axis.cycles);
+    assert!((axis.cycles as f64 / 20.0 - 30_000.0).abs() < 1000.0, "{} cycles", axis.cycles);
 }
 
 #[test]
