@@ -6,6 +6,7 @@ mod command;
 mod conservation;
 mod exactness;
 mod faults;
+mod library;
 mod overload;
 mod tasks;
 
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex};
 
 use weir::results::Run;
-use weir::scenario::{self, Case, Cpu, Overrides, Scenario, Variant};
+use weir::scenario::{self, Case, Cpu, Overrides, Scenario};
 use weir::soc::{Image, Outcome, RunError, Runner};
 use weir::workshop::{BuildError, Workshop};
 
@@ -42,7 +43,7 @@ fn runner(scenario: &Scenario) -> Result<Runner, BuildError> {
     let workshop = WORKSHOP.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let library = weir::soc::open_library(&workshop.device(scenario.device.cpu)?).map_err(BuildError::Failed)?;
     let image = Image::open(&workshop.firmware(scenario)?).map_err(BuildError::Failed)?;
-    Ok(Runner { variant: Variant::Stock, library, image, shortcuts: true, record: false })
+    Ok(Runner { variant: scenario.variants[0], library, image, shortcuts: true, record: false })
 }
 
 fn try_run(scenario: &Scenario) -> Result<Outcome, RunError> {

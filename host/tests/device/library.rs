@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The receive library on the whole device: no packet outranks a task.
+
+use std::fs;
+
+use weir::results::{FlowResult, Run};
+
+use super::{cases_in, folder, run, try_run};
+
+/// A task above all receiving ones, a critical flow, a hog below it.
+const TASKS: &str = "
+    [[task]]
+    name = 'axis'
+    priority = 9
+    period_us = 1000
+    work_us = 200
+    [[task]]
+    name = 'command'
+    priority = 5
+    listen = 'udp/5005'
+    [[task]]
+    name = 'hog'
+    priority = 2
+    background = true
+";
+const COMMANDS: &str = "
+    [[traffic]]
+    pattern = 'uniform'
+    to = 'udp/5005'
+    from = '10.0.0.2'
+    rate_pps = 1000
+";
+
+fn under(variant: &str, traffic: &str) -> Run {
+    run(&format!("name = 'x'\nduration_ms = 50\nvariants = ['{variant}']\n{TASKS}{COMMANDS}{traffic}"))
+}
+
+fn flow<'a>(run: &'a Run, name: &str) -> &'a FlowResult {
+    run.flows.iter().find(|flow| flow.name == name).unwrap()
+}
+
+/// Longest that the network task works on a packet while one that matters more waits: one packet's work, TCP included.
+const INVERSION_CYCLES_MAX: u64 = 16_000;
+
+#[track_caller]
+fn nothing_is_lost(run: &Run) {
+    let axis = &run.tasks[0];
+    assert_eq!(axis.missed, 0, "{axis:?}");
+    let command = flow(run, "command");
+    assert_eq!(command.delivered + command.in_flight, command.offered, "{command:?}");
+    assert!(command.in_flight <= 1);
+    let inversion = run.library.as_ref().unwrap().priority_inversion_cycles_max;
+    assert!(inversion <= INVERSION_CYCLES_MAX, "{inversion}");
+}
+
+const FLOOD: &str = "
+    [[traffic]]
+    name = 'flood'
+    pattern = 'uniform'
+    to = 'udp/9'
+    from = '10.0.0.66'
+    rate_pps = 145_000
+    payload_bytes = 0
+";
+
+#[test]
+fn a_flood_at_line_rate_costs_the_critical_flow_nothing() {
+    let library = under("driver", FLOOD);
+    nothing_is_lost(&library);
+    assert!(library.tasks[2].loops > 10_000, "and the hog below it still runs: {}", library.tasks[2].loops);
+    let stock = under("stock", FLOOD);
+    assert_eq!((flow(&stock, "command").delivered, stock.tasks[2].loops), (0, 0), "where the stock path starves all");
+}
+
+#[test]
+fn each_kind_of_flood_is_told_from_the_critical_flow() {
+    for kind in [
+        "pattern = 'icmp'\nrate_pps = 60_000",
+        "pattern = 'arp'\nrate_pps = 60_000",
+        "pattern = 'poisson'\nto = 'broadcast/9'\nrate_pps = 60_000",
+        "pattern = 'poisson'\nto = 'tcp/502'\nrate_pps = 60_000",
+        "pattern = 'poisson'\nto = 'fragments/5005'\nrate_pps = 60_000",
+        "pattern = 'poisson'\nto = 'multicast/9'\nrate_pps = 7_000\npayload_bytes = 1400",
+    ] {
+        nothing_is_lost(&under("driver", &format!("[[traffic]]\nname = 'flood'\nfrom = '10.0.0.66'\n{kind}")));
+    }
+}
+
+#[test]
+fn a_stranger_on_the_critical_port_is_background() {
+    let flow = "[task.flow]\nfrom = '10.0.0.2'\ncapacity = 4\nperiod_us = 1000\n[[task]]\nname = 'hog'";
+    let tasks = TASKS.replace("[[task]]\n    name = 'hog'", flow);
+    let run = run(&format!(
+        "name = 'x'\nduration_ms = 50\nvariants = ['driver']\n{tasks}{COMMANDS}
+        [[traffic]]
+        name = 'stranger'
+        pattern = 'poisson'
+        to = 'udp/5005'
+        from = '10.0.0.66'
+        rate_pps = 60_000"
+    ));
+    nothing_is_lost(&run);
+}
+
+#[test]
+fn a_flow_gets_no_more_than_its_contract() {
+    for (server, periods_more) in [("deferrable", 1), ("sporadic", 0)] {
+        let run = run(&format!(
+            "name = 'x'\nduration_ms = 50\nvariants = ['driver']
+            [[task]]
+            name = 'command'
+            priority = 5
+            listen = 'udp/5005'
+            [task.flow]
+            capacity = 3
+            period_us = 2000
+            server = '{server}'
+            [[traffic]]
+            pattern = 'poisson'
+            to = 'udp/5005'
+            rate_pps = 20_000"
+        ));
+        let command = flow(&run, "command");
+        let most = 3 * (25 + periods_more);
+        assert!((60..=most).contains(&command.delivered), "{server}: {command:?}");
+        assert!(command.dropped.flow_limit > 500, "{command:?}");
+    }
+}
+
+#[test]
+fn what_is_lost_to_the_overall_limit_is_said_so() {
+    let gigabit = "[device]\nlink_mbps = 1000\n";
+    let text = format!("name = 'x'\nduration_ms = 20\nvariants = ['driver']\n{gigabit}{TASKS}{COMMANDS}{FLOOD}");
+    let run = run(&text.replace("145_000", "1_200_000"));
+    let background = flow(&run, "background");
+    assert!(background.dropped.overall_limit > 15_000, "{background:?}");
+    assert_eq!(run.tasks[0].missed, 0, "tasks keep their deadlines");
+    assert!(run.cpu.isr < 0.35 && run.tasks[2].loops > 0, "{:?}", run.cpu);
+}
+
+/// Opens a socket, asks for a contract, closes it; every third time with a packet or two waiting.
+const CHURN: &str = r#"
+#include "lwip/sockets.h"
+#include "weir_sockets.h"
+#include <assert.h>
+
+void churn_job(void)
+{
+    static unsigned round;
+    round++;
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = lwip_htons((u16_t)(6000 + round % 3))};
+    struct weir_so_flow flow = {.server = WEIR_SERVER_SPORADIC, .capacity = 2, .period_us = 1000};
+    int fd = lwip_socket(AF_INET, SOCK_DGRAM, 0);
+    assert(fd >= 0);
+    assert(lwip_setsockopt(fd, SOL_WEIR, WEIR_SO_FLOW, &flow, sizeof flow) != 0); // no port yet
+    assert(lwip_bind(fd, (struct sockaddr *)&address, sizeof address) == 0);
+    assert(lwip_setsockopt(fd, SOL_WEIR, WEIR_SO_FLOW, &flow, sizeof flow) == 0);
+    flow.capacity = 0;
+    assert(lwip_setsockopt(fd, SOL_WEIR, WEIR_SO_FLOW, &flow, sizeof flow) != 0);
+    assert(lwip_setsockopt(fd, SOL_WEIR, WEIR_SO_FLOW, &flow, 1) != 0);
+    socklen_t length = sizeof flow;
+    assert(lwip_getsockopt(fd, SOL_WEIR, WEIR_SO_FLOW, &flow, &length) == 0);
+    assert(flow.capacity == 2 && flow.server == WEIR_SERVER_SPORADIC);
+    assert(lwip_close(fd) == 0);
+}
+"#;
+
+#[test]
+fn sockets_come_and_go_two_thousand_times_in_a_flood() {
+    let folder = folder();
+    fs::write(
+        folder.path().join("churn.c"),
+        CHURN.replace("<assert.h>", "\"FreeRTOS.h\"\n#define assert configASSERT"),
+    )
+    .unwrap();
+    let text = format!(
+        "name = 'x'\nduration_ms = 1000\nvariants = ['driver']\n{TASKS}{COMMANDS}
+        [[task]]
+        name = 'churn'
+        priority = 4
+        period_us = 500
+        source = 'churn.c'
+        [[traffic]]
+        name = 'to them'
+        pattern = 'poisson'
+        to = 'udp/6001'
+        from = '10.0.0.66'
+        rate_pps = 10_000"
+    );
+    let text = text.replace("'to them'", "'to-them'");
+    let case = cases_in(folder.path(), &text).remove(0);
+    let run = try_run(&case.scenario).unwrap_or_else(|error| panic!("{error}")).run;
+    assert_eq!(run.tasks[3].jobs, 2000, "{:?}", run.tasks[3]);
+    nothing_is_lost(&run);
+}
