@@ -88,9 +88,10 @@ pub struct Runner {
 const NIC_VERDICT_CYCLES: u64 = 64;
 /// `configMAX_PRIORITIES - 1`.
 const BOOSTER_PRIORITY: u32 = 15;
-/// How often and at what distance the pool is counted when a buffer seems to be missing.
-const BUFFER_LOOKS: u32 = 100;
-const BUFFER_LOOK_CYCLES: u64 = 97;
+/// How often the pool is counted when a buffer seems to be missing, over so many ticks: a task can lose the CPU for a
+/// tick between taking a buffer and passing it on.
+const BUFFER_LOOKS: u64 = 400;
+const BUFFER_LOOK_TICKS: u64 = 4;
 
 struct Session<'a> {
     scenario: &'a Scenario,
@@ -419,11 +420,12 @@ impl Live<'_, '_> {
         let firmware = self.session.firmware_buffers()?;
         let free = u64::from(firmware.free) + u64::from(firmware.with_nic);
         let mut missing = if scenario.device.trace { self.observer.buffers_missing(scenario, firmware) } else { 0 };
+        let patience = BUFFER_LOOK_TICKS * u64::from(scenario.device.tick_us) * u64::from(scenario.device.cpu_mhz);
         for _ in 0..BUFFER_LOOKS {
             if missing == 0 {
                 break;
             }
-            let until = self.session.device.cycle() + BUFFER_LOOK_CYCLES;
+            let until = self.session.device.cycle() + patience / BUFFER_LOOKS;
             self.session.device.run(until);
             self.drain()?;
             missing = self.observer.buffers_missing(scenario, self.session.firmware_buffers()?);
