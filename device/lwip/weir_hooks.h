@@ -18,6 +18,11 @@
 #include "lwip/arch.h"
 #include "lwip/sys.h"
 
+// One image may have other receive paths, too, and choose at run time.
+#ifndef WEIR_LWIP_ACTIVE
+#define WEIR_LWIP_ACTIVE 1
+#endif
+
 struct lwip_sock;
 
 int weir_lwip_setsockopt(struct lwip_sock *sock, int level, int option, const void *value, uint32_t length, int *error);
@@ -32,7 +37,8 @@ u32_t weir_lwip_fetch(sys_mbox_t *mbox, void **message, u32_t timeout);
 // api_lib.c, which includes this file after its declarations, fetches what sockets receive: the one place where it shows
 // which task that is.
 #ifdef LWIP_HDR_API_H
-#define sys_arch_mbox_fetch(mbox, message, timeout) weir_lwip_fetch(mbox, message, timeout)
+#define sys_arch_mbox_fetch(mbox, message, timeout)                                                                    \
+    (WEIR_LWIP_ACTIVE ? weir_lwip_fetch(mbox, message, timeout) : sys_arch_mbox_fetch(mbox, message, timeout))
 #endif
 
 #endif

@@ -17,7 +17,6 @@
 #include "weir/port.h"
 #include "weir/rx.h"
 #include "weir_hooks.h"
-#include "weir_netif.h"
 
 #undef sys_arch_mbox_fetch
 
@@ -118,15 +117,13 @@ static void flows_close_unseen(void)
 
 void weir_lwip_unlock(void)
 {
-    if (weir_netif_active()) {
-        uint32_t before = fingerprint;
-        fingerprint = UINT32_C(2166136261);
-        for_each_socket(add_fingerprint);
-        if (fingerprint != before) {
-            for_each_socket(flow_open);
-            flows_close_unseen();
-            system_priority_follows();
-        }
+    uint32_t before = fingerprint;
+    fingerprint = UINT32_C(2166136261);
+    for_each_socket(add_fingerprint);
+    if (fingerprint != before) {
+        for_each_socket(flow_open);
+        flows_close_unseen();
+        system_priority_follows();
     }
     sys_mutex_unlock(&lock_tcpip_core);
 }
@@ -143,7 +140,7 @@ static void receiver_is(uint8_t flow, TaskHandle_t task)
 
 u32_t weir_lwip_fetch(sys_mbox_t *mbox, void **message, u32_t timeout)
 {
-    for (uint8_t i = 0; i < WEIR_FLOWS && weir_netif_active(); i++) {
+    for (uint8_t i = 0; i < WEIR_FLOWS; i++) {
         if (sockets[i].mbox == mbox) {
             if (sockets[i].receiver != xTaskGetCurrentTaskHandle()) {
                 receiver_is(i, xTaskGetCurrentTaskHandle());

@@ -10,10 +10,11 @@
 #define NO_SYS 0
 #define SYS_LIGHTWEIGHT_PROT 1
 #define LWIP_TCPIP_CORE_LOCKING 1
-// Flows of sockets, see lwip/weir_hooks.h; without effect in other variants.
+// Flows of sockets, see lwip/weir_hooks.h; other variants pay a look at a variable.
 #define LWIP_HOOK_FILENAME "weir_hooks.h"
 #define LOCK_TCPIP_CORE() sys_mutex_lock(&lock_tcpip_core)
-#define UNLOCK_TCPIP_CORE() weir_lwip_unlock()
+#define UNLOCK_TCPIP_CORE() (WEIR_LWIP_ACTIVE ? weir_lwip_unlock() : sys_mutex_unlock(&lock_tcpip_core))
+#define WEIR_LWIP_ACTIVE (weir_scenario.variant == SCENARIO_DRIVER)
 void weir_lwip_unlock(void);
 #define LWIP_SOCKET 1
 #define LWIP_NETCONN 1

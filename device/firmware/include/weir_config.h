@@ -20,7 +20,7 @@
 // Interrupts cost about 200 cycles each and a poll 150 and 80 per frame: both stay below a fifth of the CPU, whatever
 // the wire brings, and a poll takes more than 148,809 frames per second, which is 100 Mbit/s of the shortest.
 #define FIRMWARE_LIMIT_CAPACITY 2
-#define FIRMWARE_LIMIT_BATCH 9
+#define FIRMWARE_LIMIT_BATCH 10
 #define FIRMWARE_LIMIT_PERIOD_CYCLES 6000
 #define FIRMWARE_LIMIT_SHARE_PERCENT 40
 
