@@ -44,7 +44,7 @@ check-python: setup
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 
-test: check test-nic test-device
+test: check test-nic test-device test-examples
 
 test-nic: setup
 	@echo "== NIC: cocotb"
@@ -54,7 +54,12 @@ test-device: setup
 	@echo "== The simulated device, end to end"
 	cargo test --release --locked --test device
 
+test-examples: setup
+	@echo "== The library under other MCUs and MACs, in QEMU"
+	$(MAKE) --no-print-directory -C device/examples/cortex-m3 all check
+	$(MAKE) --no-print-directory -C device/examples/zynq all check
+
 bench: setup
 	cargo bench --quiet --locked --bench speed
 
-.PHONY: help setup demo check check-rust check-device check-nic check-python test test-nic test-device bench
+.PHONY: help setup demo check check-rust check-device check-nic check-python test test-nic test-device test-examples bench

@@ -93,8 +93,7 @@ OUTPUTS = [
 
 
 class Timer(Module):
-    """CLINT-like timer: `mtimecmp` at +0, `mtime` at +8, the other compare registers at +16 and
-    +24; all 64 bits.
+    """CLINT-like timer: `mtimecmp` at +0, `mtime` at +8, other compare registers at +16 and +24; all 64 bits.
 
     A line is high while `mtime >= compare`. `mtime` counts every cycle from reset and is never written: the harness
     uses it as the device's clock and advances it when it skips idle time.

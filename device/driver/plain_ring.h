@@ -6,7 +6,8 @@
 // buffers to the NIC and takes filled ones back, both in ring order. `struct plain_desc` must lie where neither side
 // caches it (on the simulated device: in the uncached window), because two descriptors share a cache line.
 //
-// All functions take constant time, never block, and are not reentrant: one context (task or ISR) at a time uses a ring.
+// All functions take constant time, never block, and are not reentrant: one context (task or ISR) at a time uses a
+// ring.
 
 #ifndef PLAIN_RING_H
 #define PLAIN_RING_H

@@ -7,8 +7,8 @@
 //   #define UNLOCK_TCPIP_CORE() weir_lwip_unlock()
 //   void weir_lwip_unlock(void);
 //
-// lwIP has no hook at bind and close. But whoever changes a socket holds the core lock, and lets go of it by a macro that
-// is the port's to define: there the flows are compared with lwIP's lists of sockets.
+// lwIP has no hook at bind and close. But whoever changes a socket holds the core lock, and lets go of it by a macro
+// that is the port's to define: there the flows are compared with lwIP's lists of sockets.
 
 #ifndef WEIR_HOOKS_H
 #define WEIR_HOOKS_H
@@ -34,8 +34,8 @@ u32_t weir_lwip_fetch(sys_mbox_t *mbox, void **message, u32_t timeout);
 #define LWIP_HOOK_SOCKETS_GETSOCKOPT(s, sock, level, optname, optval, optlen, err)                                     \
     weir_lwip_getsockopt(sock, level, optname, optval, optlen, err)
 
-// api_lib.c, which includes this file after its declarations, fetches what sockets receive: the one place where it shows
-// which task that is.
+// api_lib.c, which includes this file after its declarations, fetches what sockets receive: the one place where it
+// shows which task that is.
 #ifdef LWIP_HDR_API_H
 #define sys_arch_mbox_fetch(mbox, message, timeout)                                                                    \
     (WEIR_LWIP_ACTIVE ? weir_lwip_fetch(mbox, message, timeout) : sys_arch_mbox_fetch(mbox, message, timeout))

@@ -17,8 +17,8 @@ err_t weir_netif_init(struct netif *netif);
 // Is the library the receive path of this run? Any context.
 bool weir_netif_active(void);
 
-// Receive interrupt and poll timer. True if a task is to be woken, or other interrupts wait, so that the RTOS's own trap
-// handler is needed, which calls weir_netif_wake(). ISR context.
+// Receive interrupt and poll timer. True if a task is to be woken, or other interrupts wait, so that the RTOS's own
+// trap handler is needed, which calls weir_netif_wake(). ISR context.
 bool weir_netif_interrupt(uint32_t lines);
 void weir_netif_wake(BaseType_t *woken);
 

@@ -21,7 +21,7 @@
 #undef sys_arch_mbox_fetch
 
 static struct {
-    const sys_mbox_t *mbox;   // where the receiving task waits; NULL: TCP connections only
+    const sys_mbox_t *mbox; // where the receiving task waits; NULL: TCP connections only
     TaskHandle_t receiver;
     struct weir_so_flow asked; // by setsockopt()
     bool seen;

@@ -56,13 +56,13 @@ struct scenario {
     uint32_t cycles_per_us;
     uint32_t net_priority;
     uint32_t rx_buffers;
-    uint32_t variant;           // enum scenario_variant
-    uint32_t limit_capacity;    // overall limit in packets per period; 0: the variant's default
+    uint32_t variant;        // enum scenario_variant
+    uint32_t limit_capacity; // overall limit in packets per period; 0: the variant's default
     uint32_t limit_period_us;
     uint32_t eager_invalidation; // variant `driver`, for comparison: 1: the cache is invalidated in the interrupt
-    uint32_t address; // network byte order
-    uint32_t netmask; // network byte order
-    uint8_t mac[8];   // 6 used
+    uint32_t address;            // network byte order
+    uint32_t netmask;            // network byte order
+    uint8_t mac[8];              // 6 used
     uint32_t task_count;
     struct scenario_task tasks[SCENARIO_TASKS_MAX];
 };

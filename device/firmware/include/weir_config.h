@@ -14,6 +14,7 @@
 #define WEIR_BUFFERS PLAIN_RX_BUFFERS_MAX
 #define WEIR_FLOWS SCENARIO_TASKS_MAX
 #define WEIR_PRIORITIES configMAX_PRIORITIES
+#define WEIR_SPORADIC_MAX 8
 
 #define WEIR_PORT_TICKS_PER_US ((uint64_t)weir_scenario.cycles_per_us)
 

@@ -6,7 +6,8 @@
 //
 //   network task   does the protocol work, one packet at a time, and lowers itself to each packet's priority before it
 //                  begins; when nothing waits it blocks at the priority of its last packet.
-//   booster        above all flows; the interrupt wakes it when a packet waits that is more urgent than what the network
+//   booster        above all flows; the interrupt wakes it when a packet waits that is more urgent than what the
+//   network
 //                  task runs at, and all it does is raise the network task.
 //
 // A steady stream of one priority needs no change of priority and no booster. Price of both: docs/receive-library.md.
@@ -40,9 +41,9 @@ struct weir_packet;
 struct weir_freertos_config {
     // Does the protocol work for one packet. Network task, without any lock.
     void (*input)(const struct weir_packet *packet);
-    uint16_t stack_words;         // of the network task
+    uint16_t stack_words; // of the network task
     uint16_t booster_stack_words;
-    uint8_t booster_priority;     // above all flows
+    uint8_t booster_priority; // above all flows
 };
 
 // Starts both tasks. Task context, once, after weir_rx_init() and before the NIC is on. Returns 0 or ENOMEM.

@@ -113,7 +113,7 @@ static weir_match ipv6(struct view v, uint32_t offset)
     }
     uint32_t next = byte_at(v, offset + 6U);
     uint32_t at = offset + IPV6_BYTES;
-    for (uint32_t i = 0; i < WEIR_EXTENSIONS_MAX; i++) {
+    for (uint32_t i = 0; i <= WEIR_EXTENSIONS_MAX; i++) {
         if (next != PROTOCOL_HOP_BY_HOP && next != PROTOCOL_ROUTING && next != PROTOCOL_DESTINATION) {
             return next == PROTOCOL_ICMPV6 ? WEIR_MATCH_ADDRESS : transport(v, next, at, end);
         }
@@ -125,6 +125,9 @@ static weir_match ipv6(struct view v, uint32_t offset)
         }
         next = byte_at(v, at);
         at += (byte_at(v, at + 1U) + 1U) * 8U;
+        if (at > end) {
+            return WEIR_MATCH_REFUSED;
+        }
     }
     return WEIR_MATCH_BACKGROUND;
 }
@@ -135,7 +138,8 @@ static uint32_t network_header(struct view v, uint32_t *type)
 {
     uint32_t offset = ETHERNET_BYTES;
     *type = half_at(v, offset - 2U);
-    for (uint32_t tags = 0; tags < VLAN_TAGS_MAX && (*type == ETHERTYPE_VLAN || *type == ETHERTYPE_VLAN_SERVICE); tags++) {
+    for (uint32_t tags = 0; tags < VLAN_TAGS_MAX && (*type == ETHERTYPE_VLAN || *type == ETHERTYPE_VLAN_SERVICE);
+         tags++) {
         offset += VLAN_BYTES;
         if (!has(v, 0, offset)) {
             break;

@@ -17,9 +17,7 @@ struct weir_doomed weir_doomed;
 
 static void flow_reset(uint8_t flow, weir_match match, uint8_t priority)
 {
-    flows[flow] = (struct weir_flow){.match = match,
-                                     .priority = priority,
-                                     .list_next = WEIR_NO_FLOW};
+    flows[flow] = (struct weir_flow){.match = match, .priority = priority, .list_next = WEIR_NO_FLOW};
 }
 
 void weir_flows_init(uint8_t background_priority, uint8_t system_priority)
@@ -41,8 +39,8 @@ uint8_t weir_flow_add(weir_match match, uint8_t priority)
 {
     weir_doomed.match = WEIR_MATCH_REFUSED;
     for (uint8_t i = 0; i < WEIR_FLOWS; i++) {
-        // A flow whose packets are still with the stack keeps its place until they are freed.
-        if (flows[i].match == WEIR_MATCH_REFUSED && flows[i].held == 0U) {
+        // A flow whose packets still wait or are with the stack keeps its place until they are gone.
+        if (flows[i].match == WEIR_MATCH_REFUSED && flows[i].waiting == 0U && flows[i].held == 0U) {
             flow_reset(i, match, priority);
             flows[i].list_next = weir_flow_lists[weir_flow_list(match)];
             weir_flow_lists[weir_flow_list(match)] = i;
@@ -104,6 +102,14 @@ static void level_join(uint8_t flow)
     flows[next].ring_prev = flow;
 }
 
+static inline void level_note_longest(const struct weir_flow *f, uint8_t flow)
+{
+    struct weir_level *level = &weir_levels[f->priority];
+    if (f->waiting > flows[level->longest].waiting) {
+        level->longest = flow;
+    }
+}
+
 static void level_leave(uint8_t flow)
 {
     uint32_t priority = flows[flow].priority;
@@ -131,6 +137,7 @@ void weir_flow_set_priority(uint8_t flow, uint8_t priority)
     flows[flow].priority = priority;
     if (waits) {
         level_join(flow);
+        level_note_longest(&flows[flow], flow);
     }
 }
 
@@ -153,10 +160,7 @@ void weir_flow_put(uint8_t flow, uint16_t buffer)
     }
     f->last = buffer;
     f->waiting++;
-    struct weir_level *level = &weir_levels[f->priority];
-    if (f->waiting > flows[level->longest].waiting) {
-        level->longest = flow;
-    }
+    level_note_longest(f, flow);
 }
 
 uint16_t weir_flow_take(uint8_t flow)

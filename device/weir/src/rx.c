@@ -15,7 +15,8 @@ static struct {
     struct weir_rx_books books; // first: simulators find them by this variable's name
     uint16_t clean_first;
     uint16_t dirty_first;
-    int16_t shared; // buffers that flows can still hold beyond their reserves
+    uint16_t dirty_listed; // of books.dirty; the others are in the hands of a refill()
+    int32_t shared;        // buffers that flows can still hold beyond their reserves
     // As configured.
     uint16_t refill;
     uint16_t ring;
@@ -187,12 +188,12 @@ static __attribute__((noinline)) uint32_t discard_any(uint32_t budget, uint32_t 
 // The short circuit of a flood: as long as frames come of which one look says that they are of no use, nothing changes
 // but a counter. Takes up to `budget` frames and returns how many it took; *other is the last one if it is not so.
 // discard_port() calls nothing and needs no registers saved: that is where most frames of most floods end.
-static inline uint32_t serve_doomed(uint32_t budget, uint32_t now, struct arrival *other)
+static inline uint32_t serve_doomed(uint32_t budget, struct arrival *other)
 {
     other->buffer = -1;
     bool limited = weir_doomed.limited;
     bool scarce = weir_rx.books.with_nic <= weir_rx.refill && weir_rx.books.clean == 0U;
-    if (weir_doomed.match == WEIR_MATCH_REFUSED || !(limited ? (int32_t)(now - weir_doomed.until) < 0 : scarce)) {
+    if (weir_doomed.match == WEIR_MATCH_REFUSED || !(limited ? weir_port_now() < weir_doomed.until : scarce)) {
         other->buffer = weir_driver_take(&other->length);
         return other->buffer >= 0 ? 1U : 0U;
     }
@@ -208,12 +209,12 @@ static inline uint32_t serve_doomed(uint32_t budget, uint32_t now, struct arriva
 }
 
 // Up to `budget` frames. Returns how many there were.
-static inline uint32_t serve(uint32_t budget, uint32_t now)
+static inline uint32_t serve(uint32_t budget)
 {
     uint32_t served = 0;
     struct arrival other = {.buffer = 0};
     while (other.buffer >= 0 && served < budget && weir_rx.books.with_nic != 0U) {
-        served += serve_doomed(budget - served, now, &other);
+        served += serve_doomed(budget - served, &other);
         if (other.buffer >= 0) {
             weir_rx.books.with_nic--;
             eager((uint16_t)other.buffer, other.length);
@@ -257,7 +258,7 @@ int32_t weir_rx_interrupt(bool timer)
         weir_rx.spent = 0;
     }
     uint32_t spent = weir_rx.spent;
-    spent += serve(polling ? weir_rx.batch : weir_rx.capacity - spent, now);
+    spent += serve(polling ? weir_rx.batch : weir_rx.capacity - spent);
     weir_rx.spent = (uint16_t)spent;
     if (spent >= weir_rx.capacity) {
         poll_from_now_on(polling, now);
@@ -292,6 +293,7 @@ static inline void put_dirty(uint16_t buffer)
 {
     weir_slots[buffer].next = weir_rx.dirty_first;
     weir_rx.dirty_first = buffer;
+    weir_rx.dirty_listed++;
     weir_rx.books.dirty++;
 }
 
@@ -300,8 +302,8 @@ static void refill(void)
 {
     weir_port_state state = weir_port_lock();
     uint16_t buffer = weir_rx.dirty_first;
-    uint16_t count = weir_rx.books.dirty;
-    weir_rx.books.dirty = 0;
+    uint16_t count = weir_rx.dirty_listed;
+    weir_rx.dirty_listed = 0;
     weir_port_unlock(state);
     // Their last users have read them through the cache. Nobody reads them from here on, so that nothing of them can
     // come back into the cache before the NIC has written.
@@ -309,6 +311,7 @@ static void refill(void)
     for (; count > 0U; count--) {
         uint16_t next = weir_slots[buffer].next;
         state = weir_port_lock();
+        weir_rx.books.dirty--;
         if (weir_rx.books.with_nic < weir_rx.ring) {
             give(buffer);
             WEIR_ON_GIVEN(buffer);
@@ -334,7 +337,7 @@ void weir_rx_free(uint16_t buffer)
     put_dirty(buffer);
     // One invalidation serves however many buffers there are, so it waits for several, unless the NIC runs out.
     bool urgent = weir_rx.books.with_nic + weir_rx.books.clean < weir_rx.refill / 2U;
-    bool enough = weir_rx.books.dirty >= weir_rx.refill;
+    bool enough = weir_rx.dirty_listed >= weir_rx.refill;
     weir_port_unlock(state);
     if (urgent || enough) {
         refill();
@@ -355,6 +358,7 @@ void weir_rx_drain(uint8_t flow)
         }
         weir_port_unlock(state);
     }
+    refill(); // the ring may have nothing left, and nobody may have a buffer to free
 }
 
 int weir_rx_init(const struct weir_rx_config *config)
@@ -365,9 +369,10 @@ int weir_rx_init(const struct weir_rx_config *config)
     c.share_percent = c.share_percent == 0U ? 100U : c.share_percent;
     struct weir_server system;
     enum weir_server_kind kind = c.system_capacity == 0U ? WEIR_SERVER_NONE : WEIR_SERVER_DEFERRABLE;
-    if (weir_server_init(&system, kind, c.system_capacity, c.system_period) != 0 || c.buffers > WEIR_BUFFERS || c.ring == 0U || c.ring >= c.buffers || c.refill > c.ring || c.capacity == 0U ||
-        c.period == 0U || c.batch < c.capacity || c.batch > c.ring || c.share_percent > 100U || c.background_priority >= WEIR_PRIORITIES ||
-        c.system_priority >= WEIR_PRIORITIES) {
+    if (weir_server_init(&system, kind, c.system_capacity, c.system_period) != 0 || c.buffers > WEIR_BUFFERS ||
+        c.ring == 0U || c.ring >= c.buffers || c.refill >= c.ring || c.capacity == 0U || c.period == 0U ||
+        c.period > WEIR_SERVER_PERIOD_MAX || c.batch < c.capacity || c.batch > c.ring || c.share_percent > 100U ||
+        c.background_priority >= WEIR_PRIORITIES || c.system_priority >= WEIR_PRIORITIES) {
         return EINVAL;
     }
     weir_flows_init(c.background_priority, c.system_priority);
@@ -380,7 +385,7 @@ int weir_rx_init(const struct weir_rx_config *config)
     weir_rx.period = c.period;
     weir_rx.rest_sixteenths = 16U * (100U - c.share_percent) / c.share_percent;
     weir_rx.drop_background = c.drop_background;
-    weir_rx.shared = (int16_t)(c.buffers - c.ring);
+    weir_rx.shared = c.buffers - c.ring;
     for (uint16_t i = c.buffers; i-- > 0U;) {
         put_dirty(i);
     }
@@ -391,8 +396,7 @@ int weir_rx_init(const struct weir_rx_config *config)
 struct weir_rx_status weir_rx_status(void)
 {
     weir_port_state state = weir_port_lock();
-    struct weir_rx_status status = {
-        .books = weir_rx.books, .refused = weir_rx.refused, .polling = weir_rx.polling};
+    struct weir_rx_status status = {.books = weir_rx.books, .refused = weir_rx.refused, .polling = weir_rx.polling};
     weir_port_unlock(state);
     return status;
 }

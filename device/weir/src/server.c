@@ -67,8 +67,11 @@ bool weir_server_admit(struct weir_server *server, uint64_t now)
     }
 }
 
-uint32_t weir_server_next(const struct weir_server *server)
+uint64_t weir_server_next(const struct weir_server *server)
 {
-    uint32_t since = server->kind == WEIR_SERVER_SPORADIC ? server->passed[server->oldest] : (uint32_t)server->start;
+    uint64_t since = server->start;
+    if (server->kind == WEIR_SERVER_SPORADIC) { // the last one passed then, the oldest less than a period before
+        since -= (uint32_t)server->start - server->passed[server->oldest];
+    }
     return since + server->period;
 }

@@ -135,7 +135,7 @@ impl Lanes {
     /// The run ends.
     pub fn finish(&mut self, now: u64) -> Ended {
         let lane = self.current;
-        self.switch(now, lane)
+        self.switch(now.max(self.since), lane) // it may have gone on a little, looking for a buffer
     }
 
     /// All handlers of the window.

@@ -71,8 +71,8 @@ static inline weir_match weir_classify_glance(const volatile uint32_t *frame, ui
         return (type_version & 0xffffU) == 0x0608U ? WEIR_MATCH_ADDRESS : WEIR_MATCH_REFUSED;
     }
     uint32_t fragment_protocol = WEIR_LITTLE_ENDIAN(frame[5]) & 0xff00ff3fU;
-    if (fragment_protocol == (uint32_t)WEIR_PROTOCOL_UDP << 24 ||
-        fragment_protocol == (uint32_t)WEIR_PROTOCOL_TCP << 24) {
+    if (fragment_protocol == (uint32_t)WEIR_PROTOCOL_UDP << 24 || fragment_protocol == (uint32_t)WEIR_PROTOCOL_TCP
+                                                                                           << 24) {
         return fragment_protocol >> 8 | (WEIR_LITTLE_ENDIAN(frame[9]) & 0xffffU);
     }
     if (fragment_protocol == UINT32_C(1) << 24) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sizes, and where the port and the driver come from. A product writes one header, `weir_config.h`, found by the include
-// path, that
+// Sizes, and where the port and the driver come from. A product writes one header, `weir_config.h`, found by the
+// include path, that
 //
 //   - defines the sizes below where the defaults do not suit, and
 //   - includes the headers that provide the functions of weir/port.h and weir/driver.h, inline where speed matters.
@@ -34,7 +34,7 @@
 
 // Largest capacity of a sporadic server: it remembers every packet of a period, in 4 bytes each.
 #ifndef WEIR_SPORADIC_MAX
-#define WEIR_SPORADIC_MAX 8
+#define WEIR_SPORADIC_MAX 4
 #endif
 
 // Buffers that a flow can always have in the IP stack and its socket; what is left of the pool is shared.

@@ -69,9 +69,9 @@ enum weir_doomed_sender { WEIR_DOOMED_ANYBODY = 0, WEIR_DOOMED_ONLY = 1, WEIR_DO
 struct weir_doomed {
     weir_match match; // WEIR_MATCH_REFUSED: nothing is known
     uint32_t sender;
-    uint8_t who;     // enum weir_doomed_sender
-    bool limited;    // by the flow's server, until `until`; otherwise as long as buffers are scarce
-    uint32_t until;  // low half of the time
+    uint8_t who;  // enum weir_doomed_sender
+    bool limited; // by the flow's server, until `until`; otherwise as long as buffers are scarce
+    uint64_t until;
     struct weir_flow *flow;
 };
 extern struct weir_doomed weir_doomed;

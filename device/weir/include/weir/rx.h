@@ -26,9 +26,9 @@ struct weir_rx_config {
     // Overall limit: `capacity` packets by interrupts per `period`; when they are spent the interrupt stays off and a
     // timer polls once per period for up to `batch` packets, until a period begins with fewer than `capacity`.
     uint16_t capacity;
-    uint16_t batch;  // at least `capacity`, at most `ring`; 0: `capacity`
-    // A poll is followed by so long a pause that polls take no more than this share of the CPU, whatever the frames cost;
-    // 0: no such limit.
+    uint16_t batch; // at least `capacity`, at most `ring`; 0: `capacity`
+    // A poll is followed by so long a pause that polls take no more than this share of the CPU, whatever the frames
+    // cost; 0: no such limit.
     uint8_t share_percent;
     uint32_t period; // in ticks of weir_port_now(), below 2^31
     uint8_t background_priority;
@@ -37,7 +37,7 @@ struct weir_rx_config {
     uint8_t system_priority;
     uint16_t system_capacity; // packets per period, of a deferrable server
     uint32_t system_period;   // in ticks
-    bool drop_background; // discard what belongs to no flow at once
+    bool drop_background;     // discard what belongs to no flow at once
 };
 
 enum weir_drop {

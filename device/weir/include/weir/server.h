@@ -40,7 +40,7 @@ int weir_server_init(struct weir_server *server, enum weir_server_kind kind, uin
 // for WEIR_SPORADIC_MAX.
 bool weir_server_admit(struct weir_server *server, uint64_t now);
 
-// After a refusal: when the next packet can pass, as the low half of the time.
-uint32_t weir_server_next(const struct weir_server *server);
+// After a refusal: when the next packet can pass.
+uint64_t weir_server_next(const struct weir_server *server);
 
 #endif
