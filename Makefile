@@ -32,6 +32,7 @@ check-device: setup
 	$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)
 	@$(MAKE) --no-print-directory -C device/tests check OUT=$(CURDIR)/build/device-tests \
 	  FREERTOS="$$(tools/c-sources freertos)" LWIP="$$(tools/c-sources lwip)"
+	@$(MAKE) --no-print-directory -C device/weir/tests check OUT=$(CURDIR)/build/weir-tests
 
 check-nic: setup
 	@echo "== SystemVerilog: format, lint"

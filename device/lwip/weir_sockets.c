@@ -183,10 +183,10 @@ static int set_flow(uint8_t flow, const struct weir_so_flow *asked)
     sockets[flow].asked = *asked;
     uint8_t priority = priority_of(flow);
     weir_port_state state = weir_port_lock();
-    struct weir_flow *f = weir_flow(flow);
+    uint32_t sender[4];
+    memcpy(sender, asked->sender, sizeof sender);
     weir_flow_set_server(flow, &server);
-    f->sender_words = asked->sender_bytes / 4U;
-    memcpy(f->sender, asked->sender, sizeof f->sender);
+    weir_flow_set_sender(flow, sender, (uint8_t)(asked->sender_bytes / 4U));
     weir_flow_set_priority(flow, priority);
     weir_port_unlock(state);
     system_priority_follows();

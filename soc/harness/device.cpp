@@ -338,8 +338,8 @@ struct weir_device {
         if (asleep < kAsleepCycles || !top->weir_nic_quiescent || top->weir_bus_busy || top->weir_nic_irq) {
             return;
         }
-        uint64_t next = std::min({until, rx_due, top->weir_timer_compare, top->weir_release_compare,
-                                  top->weir_poll_compare});
+        uint64_t next = std::min(
+            {until, rx_due, top->weir_timer_compare, top->weir_release_compare, top->weir_poll_compare});
         if (top->weir_tx_tvalid) {
             next = std::min(next, tx_due);
         }

@@ -148,6 +148,15 @@ void weir_flow_set_server(uint8_t flow, const struct weir_server *server)
     flows[flow].limited_by_server = server->kind != WEIR_SERVER_NONE;
 }
 
+void weir_flow_set_sender(uint8_t flow, const uint32_t sender[4], uint8_t words)
+{
+    weir_doomed.match = WEIR_MATCH_REFUSED;
+    for (uint32_t i = 0; i < words; i++) {
+        flows[flow].sender[i] = sender[i];
+    }
+    flows[flow].sender_words = words;
+}
+
 void weir_flow_put(uint8_t flow, uint16_t buffer)
 {
     weir_doomed.match = WEIR_MATCH_REFUSED;

@@ -17,13 +17,13 @@
 //       cache lines of the first WEIR_HEADER_BYTES bytes. 4-byte aligned.
 //
 //   void weir_driver_interrupt(bool on);
-//       Receive interrupts, all of them: frame received, and frame missed for want of a descriptor. What becomes pending
-//       while they are off must still interrupt when they are on again: where the MAC forgets it, mask it at the
-//       interrupt controller.
+//       Receive interrupts, all of them: frame received, and frame missed for want of a descriptor. What becomes
+//       pending while they are off must still interrupt when they are on again: where the MAC forgets it, mask it at
+//       the interrupt controller.
 //
 //   void weir_driver_acknowledge(void);
-//       Clears what is pending, and restarts a MAC that has stopped for want of a descriptor. What arrives after it asks
-//       again.
+//       Clears what is pending, and restarts a MAC that has stopped for want of a descriptor. What arrives after it
+//       asks again.
 
 #ifndef WEIR_DRIVER_H
 #define WEIR_DRIVER_H

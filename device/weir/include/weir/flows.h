@@ -108,6 +108,9 @@ void weir_flow_set_priority(uint8_t flow, uint8_t priority);
 
 void weir_flow_set_server(uint8_t flow, const struct weir_server *server);
 
+// Only packets from this address are the flow's: 1 word (IPv4) or 4 (IPv6), as in the frame; 0 words: any sender's.
+void weir_flow_set_sender(uint8_t flow, const uint32_t sender[4], uint8_t words);
+
 // Is the frame from the only sender that the flow has?
 bool weir_flow_sent_by(const struct weir_flow *flow, const volatile uint32_t *frame);
 
