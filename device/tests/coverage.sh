@@ -1,20 +1,23 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# coverage.sh GCOV OUT: runs the test of plain_ring.c that counts branches, and fails unless all were taken.
+# coverage.sh SUITE SOURCES OBJECTS PROGRAM...: runs programs whose OBJECTS (a folder) count lines and branches, and
+# fails unless every line and branch of the SOURCES (a regular expression) was taken. GCOV: gcov of the compiler.
 set -eu
-gcov=$1
-out=$2
-objects=$out/coverage/driver
+suite=$1
+sources=$2
+objects=$3
+shift 3
 rm -f "$objects"/*.gcda
-"$out/plain_ring_coverage" "$out/plain_ring_coverage.tests" >"$out/plain_ring_coverage.log"
-report=$("$gcov" --branch-counts --branch-probabilities --no-output "$objects/plain_ring.gcda" |
-  awk '/^File/ { own = /plain_ring\.c/ } own && /executed:|once:/')
-echo "$report" | sed 's/^/coverage of plain_ring.c: /'
-# Two lines with 100 %: lines executed, branches taken at least once.
-if [ "$(echo "$report" | grep -c -e '^Lines executed:100.00%' -e '^Taken at least once:100.00%')" = 2 ]; then
-  echo "ok   plain_ring: every line and branch is covered"
-else
-  echo "FAIL plain_ring: every line and branch is covered"
-  exit 1
-fi
+for program; do "$program" "$program.tally" >"$program.log"; done
+"${GCOV:-gcov}" --branch-counts --branch-probabilities --no-output "$objects"/*.gcda |
+  awk -v suite="$suite" -v sources="$sources" '
+    /^File/ { own = $0 ~ sources; name = $2; gsub(/.*\/|\x27/, "", name) }
+    own && /^Lines/ { text = text "coverage of " name ": " $0 "\n"; files++; full += /:100.00%/ }
+    own && /^Taken/ { text = text "coverage of " name ": " $0 "\n"; files++; full += /:100.00%/ }
+    /^(Taken|No branches)/ { own = 0 }
+    END {
+      ok = files > 0 && full == files
+      printf "%s%s %s: every line and branch is covered\n", text, ok ? "ok  " : "FAIL", suite
+      exit !ok
+    }'

@@ -33,6 +33,10 @@ enum place { FREE, RING, FILLED, DRIVER, STACK, UPPER };
 
 struct host host;
 struct scenario weir_scenario;
+int scenario_tcpip_priority(void)
+{
+    return (int)weir_scenario.net_priority;
+}
 struct scenario_status weir_status;
 
 static struct {

@@ -177,7 +177,7 @@ uint32_t weir_sender(const volatile uint32_t *frame, uint32_t *bytes)
     struct view v = {.words = frame, .length = WEIR_HEADER_BYTES};
     uint32_t type;
     uint32_t offset = network_header(v, &type);
-    bool ipv6 = type == ETHERTYPE_IPV6;
-    *bytes = ipv6 ? 16U : 4U;
-    return offset + (ipv6 ? 8U : 12U);
+    bool long_address = type == ETHERTYPE_IPV6;
+    *bytes = long_address ? 16U : 4U;
+    return offset + (long_address ? 8U : 12U);
 }

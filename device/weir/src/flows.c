@@ -63,13 +63,14 @@ void weir_flow_remove(uint8_t flow)
 
 bool weir_flow_sent_by(const struct weir_flow *flow, const volatile uint32_t *frame)
 {
+    uint32_t words = flow->sender_words;
     uint32_t bytes;
     uint32_t offset = weir_sender(frame, &bytes);
-    if (bytes != flow->sender_words * sizeof(uint32_t)) {
+    if (bytes != words * 4U) {
         return false;
     }
     const volatile uint32_t *at = &frame[offset / 4U];
-    for (uint32_t i = 0; i < flow->sender_words; i++) {
+    for (uint32_t i = 0; i < words; i++) {
         uint32_t low = WEIR_LITTLE_ENDIAN(at[i]); // the offset is even, but no multiple of 4: it straddles words
         uint32_t high = WEIR_LITTLE_ENDIAN(at[i + 1U]);
         if (WEIR_LITTLE_ENDIAN(low >> 16 | high << 16) != flow->sender[i]) {
@@ -176,9 +177,6 @@ uint16_t weir_flow_take(uint8_t flow)
 {
     weir_doomed.match = WEIR_MATCH_REFUSED;
     struct weir_flow *f = &flows[flow];
-    if (f->waiting == 0U) {
-        return WEIR_NO_BUFFER;
-    }
     uint16_t buffer = f->first;
     f->first = weir_slots[buffer].next;
     f->waiting--;

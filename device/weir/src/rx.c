@@ -349,9 +349,9 @@ void weir_rx_drain(uint8_t flow)
     bool more = true;
     while (more) { // ends: the flow takes no new packets, see weir_flow_remove()
         weir_port_state state = weir_port_lock();
-        uint16_t buffer = weir_flow_take(flow);
-        more = buffer != WEIR_NO_BUFFER;
+        more = weir_flow(flow)->waiting != 0U;
         if (more) {
+            uint16_t buffer = weir_flow_take(flow);
             weir_rx.books.waiting--;
             WEIR_ON_ABANDONED(buffer);
             put_dirty(buffer);

@@ -55,9 +55,9 @@ static void put(uint8_t flow)
 
 static void take(uint8_t flow)
 {
-    uint16_t buffer = weir_flow_take(flow);
-    CHECK((buffer == WEIR_NO_BUFFER) == (naive[flow].waiting == 0U));
-    if (buffer != WEIR_NO_BUFFER) {
+    CHECK((weir_flow(flow)->waiting == 0U) == (naive[flow].waiting == 0U));
+    if (naive[flow].waiting != 0U) {
+        uint16_t buffer = weir_flow_take(flow);
         naive_was_taken(flow, buffer);
         unused[unused_count++] = buffer;
     }

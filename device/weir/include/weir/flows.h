@@ -15,7 +15,6 @@
 #include "weir/config.h"
 #include "weir/server.h"
 
-#define WEIR_NO_BUFFER UINT16_MAX
 #define WEIR_NO_FLOW UINT8_MAX
 
 // The flows that are always there.
@@ -130,7 +129,7 @@ static inline uint8_t weir_flow_of(weir_match match, uint8_t flow, const volatil
 // Appends a packet to a flow's queue.
 void weir_flow_put(uint8_t flow, uint16_t buffer);
 
-// Takes a flow's oldest packet; WEIR_NO_BUFFER if there is none.
+// Takes a flow's oldest packet. There must be one.
 uint16_t weir_flow_take(uint8_t flow);
 
 // Which flow is served next: of the highest priority with waiting packets, in turn. WEIR_NO_FLOW if none waits.
@@ -143,7 +142,7 @@ static inline uint8_t weir_flows_victim(const struct weir_flow *flow)
     uint32_t own = UINT32_C(1) << flow->priority;
     uint32_t below = weir_levels_waiting & (own - 1U);
     if (__builtin_expect(below != 0U, false)) {
-        return weir_levels[31 - __builtin_clz(below & (0U - below))].longest;
+        return weir_levels[__builtin_ctz(below)].longest;
     }
     if ((weir_levels_waiting & own) == 0U) {
         return WEIR_NO_FLOW;
