@@ -5,6 +5,7 @@
 #include "FreeRTOS.h"
 #include "task.h"
 
+#include "mitigation.h"
 #include "releases.h"
 #include "scenario.h"
 #include "soc.h"
@@ -19,13 +20,22 @@ void freertos_risc_v_application_interrupt_handler(void)
 {
     uint32_t lines = soc_irq_pending();
     BaseType_t woken = pdFALSE;
-    if (weir_netif_active()) {
+    if (weir_scenario.variant == SCENARIO_STOCK) {
+        if ((lines & SOC_LINE_NIC) != 0U) {
+            stock_netif_isr(&woken);
+        }
+    } else if (weir_netif_active()) {
         if ((lines & (SOC_LINE_NIC | SOC_LINE_POLL)) != 0U) { // not done on the short way in
             (void)weir_netif_interrupt(lines);
         }
         weir_netif_wake(&woken);
-    } else if ((lines & SOC_LINE_NIC) != 0U) {
-        stock_netif_isr(&woken);
+    } else {
+        if ((lines & SOC_LINE_POLL) != 0U) {
+            mitigation_timer_isr(&woken);
+        }
+        if ((lines & SOC_LINE_NIC) != 0U) {
+            mitigation_isr(&woken);
+        }
     }
     if ((lines & SOC_LINE_RELEASE) != 0U) {
         releases_isr(&woken);

@@ -95,6 +95,10 @@ static void start(void *argument)
     thread_register(SCENARIO_TASKS_MAX, driver ? weir_freertos_network_task() : stock_netif_task());
     thread_register(SCENARIO_TASKS_MAX + 1, xTaskGetHandle(TCPIP_THREAD_NAME));
     thread_register(SCENARIO_TASKS_MAX + 2, xTaskGetIdleTaskHandle());
+    if (weir_scenario.variant == SCENARIO_CLASSES) {
+        thread_register(SCENARIO_TASKS_MAX + 3, stock_netif_class_task(1));
+        thread_register(SCENARIO_TASKS_MAX + 4, stock_netif_class_task(0));
+    }
     if (driver) {
         thread_register(SCENARIO_TASKS_MAX + 3, weir_freertos_booster());
         soc_trap_set(weir_short_trap);

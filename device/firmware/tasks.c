@@ -11,6 +11,7 @@
 
 #include "lwip/sockets.h"
 #include "message.h"
+#include "mitigation.h"
 #include "modbus_server.h"
 #include "releases.h"
 #include "scenario.h"
@@ -33,8 +34,15 @@ static uint32_t index_of(const struct scenario_task *task)
 
 static void job(const struct scenario_task *task)
 {
+    bool watched = mitigation_watches(task);
     trace(TRACE_JOB_START, index_of(task));
+    if (watched) {
+        mitigation_job_started();
+    }
     work_run(task);
+    if (watched) {
+        mitigation_job_ended();
+    }
     trace(TRACE_JOB_END, index_of(task));
 }
 
@@ -200,5 +208,6 @@ unsigned tasks_release(void)
         }
     }
     releases_start(next_tick() + tick_cycles);
+    mitigation_releases_begin(next_tick() + tick_cycles);
     return first_release;
 }

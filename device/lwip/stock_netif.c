@@ -5,16 +5,22 @@
 #include <stdbool.h>
 
 #include "lwip/pbuf.h"
+#include "lwip/prot/ethernet.h"
 #include "lwip/sys.h"
 #include "lwip/tcpip.h"
+#include "mitigation.h"
 #include "netif/ethernet.h"
 #include "plain_netif.h"
+#include "queue.h"
 #include "scenario.h"
 #include "soc.h"
 #include "trace.h"
 
 // Refilling costs one invalidation of the data cache however many buffers it hands over, so it waits for half a ring.
 #define REFILL_BATCH (PLAIN_RX_RING / 2)
+
+// `classes`: VLAN priorities and class selectors of this and above are the high class (802.1Q: video and up).
+#define RX_CLASS_HIGH_FROM 4U
 
 struct rx_buffer {
     struct pbuf_custom pbuf; // first: the free function gets a pointer to it
@@ -107,10 +113,15 @@ static err_t rx_stack(struct pbuf *p, struct netif *netif)
     return result;
 }
 
-static void rx_pass_up(uint32_t buffer, uint16_t length)
+static struct pbuf *rx_wrap(uint32_t buffer, uint16_t length)
 {
     struct pbuf_custom *custom = &rx_buffers[buffer].pbuf;
-    struct pbuf *p = pbuf_alloced_custom(PBUF_RAW, length, PBUF_REF, custom, plain_rx_data[buffer], PLAIN_BUFFER_BYTES);
+    return pbuf_alloced_custom(PBUF_RAW, length, PBUF_REF, custom, plain_rx_data[buffer], PLAIN_BUFFER_BYTES);
+}
+
+static void rx_pass_up(uint32_t buffer, uint16_t length)
+{
+    struct pbuf *p = rx_wrap(buffer, length);
     if (tcpip_inpkt(p, rx_netif, rx_stack) != ERR_OK) {
         pbuf_free(p);
     }
@@ -131,6 +142,102 @@ static void rx_driver(void *argument)
         rx_refill(); // it may have been woken for that
         (void)ulTaskNotifyTake(pdTRUE, portMAX_DELAY);
     }
+}
+
+// The driver of the mitigations does the protocol work itself, as in the thesis's experiments and in Linux, so that a
+// packet costs no second task, and what it holds back costs nothing at all.
+static void rx_input(uint32_t buffer, uint16_t length)
+{
+    struct pbuf *p = rx_wrap(buffer, length);
+    LOCK_TCPIP_CORE();
+    if (rx_stack(p, rx_netif) != ERR_OK) {
+        pbuf_free(p);
+    }
+    UNLOCK_TCPIP_CORE();
+}
+
+static void rx_driver_mitigated(void *argument)
+{
+    (void)argument;
+    for (;;) {
+        uint16_t length;
+        int32_t descriptor;
+        while (mitigation_may_receive() && (descriptor = plain_ring_take(&plain_rx_ring, &length)) >= 0) {
+            uint32_t began = (uint32_t)soc_mtime();
+            uint32_t buffer = plain_rx_buffer[descriptor];
+            trace(TRACE_RX_DRIVER, buffer);
+            rx_input(buffer, length);
+            rx_refill();
+            mitigation_received((uint32_t)soc_mtime() - began);
+        }
+        rx_refill(); // it may have been woken for that
+        mitigation_rest();
+        (void)ulTaskNotifyTake(pdTRUE, portMAX_DELAY);
+    }
+}
+
+// Variant `classes`: who sends a packet says how urgent it is, and a thread of fixed priority works on each class.
+enum rx_class { RX_CLASS_LOW = 0, RX_CLASS_HIGH = 1, RX_CLASSES = 2 };
+
+struct rx_item {
+    uint16_t buffer;
+    uint16_t length;
+};
+
+static QueueHandle_t class_queue[RX_CLASSES];
+static TaskHandle_t class_task[RX_CLASSES];
+
+// By the priority of a VLAN tag (IEEE 802.1Q) or the class selector of IPv4 (RFC 2474).
+static enum rx_class rx_class_of(uint32_t buffer)
+{
+    uint32_t word = ((const volatile uint32_t *)SOC_UNCACHED(plain_rx_data[buffer]))[3]; // bytes 12 to 15
+    uint32_t type = lwip_ntohs((uint16_t)(word & 0xffffU));
+    uint32_t priority = type == ETHTYPE_IP ? word >> 29 : type == ETHTYPE_VLAN ? word >> 21 & 7U : 0U;
+    return priority >= RX_CLASS_HIGH_FROM ? RX_CLASS_HIGH : RX_CLASS_LOW;
+}
+
+static void rx_class_thread(void *argument)
+{
+    struct rx_item item;
+    for (;;) {
+        (void)xQueueReceive(argument, &item, portMAX_DELAY);
+        rx_input(item.buffer, item.length);
+    }
+}
+
+static void rx_driver_classes(void *argument)
+{
+    (void)argument;
+    for (;;) {
+        uint16_t length;
+        int32_t descriptor;
+        while ((descriptor = plain_ring_take(&plain_rx_ring, &length)) >= 0) {
+            struct rx_item item = {.buffer = plain_rx_buffer[descriptor], .length = length};
+            trace(TRACE_RX_DRIVER, item.buffer);
+            (void)xQueueSend(class_queue[rx_class_of(item.buffer)], &item, 0); // has room for the whole pool
+            rx_refill();
+        }
+        rx_refill();
+        (void)ulTaskNotifyTake(pdTRUE, portMAX_DELAY);
+    }
+}
+
+static bool classes_create(void)
+{
+    static const char *const names[RX_CLASSES] = {"class_low", "class_high"};
+    uint32_t priorities[RX_CLASSES] = {1, weir_scenario.net_priority};
+    bool created = true;
+    for (uint32_t i = 0; i < RX_CLASSES; i++) {
+        class_queue[i] = xQueueCreate(weir_scenario.rx_buffers, sizeof(struct rx_item));
+        created = created && class_queue[i] != NULL &&
+                  xTaskCreate(rx_class_thread, names[i], 512, class_queue[i], priorities[i], &class_task[i]) == pdPASS;
+    }
+    return created;
+}
+
+TaskHandle_t stock_netif_class_task(uint32_t class)
+{
+    return class_task[class];
 }
 
 void stock_netif_isr(BaseType_t *woken)
@@ -154,9 +261,15 @@ err_t stock_netif_init(struct netif *netif)
         rx_free_push(i);
     }
     rx_refill();
-    if (xTaskCreate(rx_driver, "driver", 512, NULL, weir_scenario.net_priority, &driver_task) != pdPASS) {
+    bool classes = weir_scenario.variant == SCENARIO_CLASSES;
+    TaskFunction_t driver = weir_scenario.variant == SCENARIO_STOCK ? rx_driver
+                            : classes                               ? rx_driver_classes
+                                                                    : rx_driver_mitigated;
+    if (xTaskCreate(driver, "driver", 512, NULL, weir_scenario.net_priority, &driver_task) != pdPASS ||
+        (classes && !classes_create())) {
         scenario_fail(FAILURE_NO_MEMORY, 0);
     }
+    mitigation_init(driver_task);
     plain_netif_start();
     return ERR_OK;
 }

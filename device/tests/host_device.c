@@ -33,6 +33,7 @@ enum place { FREE, RING, FILLED, DRIVER, STACK, UPPER };
 
 struct host host;
 struct scenario weir_scenario;
+const uint32_t host_mtime[2];
 int scenario_tcpip_priority(void)
 {
     return (int)weir_scenario.net_priority;

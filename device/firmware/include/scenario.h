@@ -11,6 +11,8 @@
 #define SCENARIO_MAGIC UINT32_C(0x57454952)
 #define SCENARIO_TASKS_MAX 12
 #define SCENARIO_NAME_BYTES 16
+// The tasks; driver or network task, tcpip_thread, idle; two more that a receive path may have.
+#define SCENARIO_THREADS_MAX (SCENARIO_TASKS_MAX + 5)
 
 // The receive path.
 enum scenario_variant {
@@ -35,6 +37,7 @@ struct scenario_task {
     uint32_t priority;              // FreeRTOS
     uint32_t stack_bytes;
     uint32_t period_us;   // periodic
+    uint32_t deadline_us; // periodic: from the release
     uint32_t port;        // UDP, TCP
     uint32_t reply_bytes; // UDP
     uint32_t work;        // enum scenario_work
@@ -49,6 +52,17 @@ struct scenario_task {
     } flow;
 };
 
+// What decides when the stock path stops receiving, see lwip/mitigation.h.
+struct scenario_mitigation {
+    uint32_t mended;         // 0: as the thesis has it
+    uint32_t task;           // index of the watched task; SCENARIO_TASKS_MAX: none
+    uint32_t capacity;       // burst: packets per slice
+    uint32_t slice_us;       // burst
+    uint32_t stop_percent;   // hysteresis: earliness below which receiving stops, of the deadline
+    uint32_t resume_percent; // hysteresis: above which it goes on
+    uint32_t queue;          // queue: frames that are a full queue, up to the ring's descriptors
+};
+
 struct scenario {
     uint32_t magic;
     uint32_t trace; // 0: only what a run cannot do without
@@ -60,9 +74,10 @@ struct scenario {
     uint32_t limit_capacity; // overall limit in packets per period; 0: the variant's default
     uint32_t limit_period_us;
     uint32_t eager_invalidation; // variant `driver`, for comparison: 1: the cache is invalidated in the interrupt
-    uint32_t address;            // network byte order
-    uint32_t netmask;            // network byte order
-    uint8_t mac[8];              // 6 used
+    struct scenario_mitigation mitigation;
+    uint32_t address; // network byte order
+    uint32_t netmask; // network byte order
+    uint8_t mac[8];   // 6 used
     uint32_t task_count;
     struct scenario_task tasks[SCENARIO_TASKS_MAX];
 };
@@ -72,11 +87,11 @@ extern struct scenario weir_scenario;
 // What the simulator reads, without the CPU noticing.
 struct scenario_status {
     uint32_t loops[SCENARIO_TASKS_MAX]; // of background tasks
-    // The scenario's, then driver or network task, tcpip_thread, idle, the library's booster (handle 0: none).
+    // Handle 0: none.
     struct {
         uint32_t handle; // TCB
         uint32_t stack;  // lowest address of its stack
-    } threads[SCENARIO_TASKS_MAX + 4];
+    } threads[SCENARIO_THREADS_MAX];
     uint32_t rx_free;  // buffers on the free list
     uint32_t fault[3]; // mcause, mepc, mtval
     uint32_t failure;  // enum failure

@@ -64,4 +64,19 @@ static inline uint64_t soc_mtime(void)
     return ((uint64_t)high << 32) | low;
 }
 
+// The poll line goes high when the low half of the time is `time`, less than 2^31 cycles away; at once if that is past.
+static inline void soc_poll_at(uint32_t time)
+{
+    uint64_t now = soc_mtime();
+    uint64_t at = now + (uint64_t)(int64_t)(int32_t)(time - (uint32_t)now);
+    SOC_POLL_COMPARE[1] = UINT32_MAX; // off, so that no mixture of old and new halves lies in the past
+    SOC_POLL_COMPARE[0] = (uint32_t)at;
+    SOC_POLL_COMPARE[1] = (uint32_t)(at >> 32);
+}
+
+static inline void soc_poll_off(void)
+{
+    SOC_POLL_COMPARE[1] = UINT32_MAX;
+}
+
 #endif

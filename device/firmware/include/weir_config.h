@@ -42,16 +42,12 @@ static inline uint32_t weir_port_now_low(void)
 
 static inline void weir_port_poll_at(uint32_t time)
 {
-    uint64_t now = soc_mtime();
-    uint64_t at = now + (uint64_t)(int64_t)(int32_t)(time - (uint32_t)now);
-    SOC_POLL_COMPARE[1] = UINT32_MAX; // off, so that no mixture of old and new halves lies in the past
-    SOC_POLL_COMPARE[0] = (uint32_t)at;
-    SOC_POLL_COMPARE[1] = (uint32_t)(at >> 32);
+    soc_poll_at(time);
 }
 
 static inline void weir_port_poll_off(void)
 {
-    SOC_POLL_COMPARE[1] = UINT32_MAX;
+    soc_poll_off();
 }
 
 static inline void weir_port_invalidate_all(void)

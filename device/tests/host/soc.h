@@ -19,6 +19,22 @@ void host_dcache_invalidate(void);
 #define SOC_UNCACHED(pointer) ((void *)(pointer))
 #define SOC_CACHE_LINE 32
 
+// No clock: only the mitigations have a use for one.
+extern const uint32_t host_mtime[2];
+#define SOC_MTIME ((uintptr_t)host_mtime)
+
+static inline uint64_t soc_mtime(void)
+{
+    return 0;
+}
+
+static inline void soc_poll_at(uint32_t time)
+{
+    (void)time;
+}
+
+static inline void soc_poll_off(void) {}
+
 static inline void soc_dcache_invalidate(void)
 {
     host_dcache_invalidate();

@@ -269,10 +269,11 @@ impl Observer {
         let waited = self.packets.in_queue(buffer).is_some();
         self.inversion.begun(self.lanes.cycles_until(DRIVER, now), self.priority(buffer), waited);
         self.packets.taken_up(now, buffer, Stage::Stack);
-        if self.variant.uses_library() {
-            self.stage(now, DRIVER, |stages| &mut stages.driver);
-        } else {
-            self.stage(now, TCPIP, |stages| &mut stages.tcpip);
+        match self.variant {
+            Variant::Driver => self.stage(now, DRIVER, |stages| &mut stages.driver),
+            Variant::Stock => self.stage(now, TCPIP, |stages| &mut stages.tcpip),
+            Variant::Classes => self.stage(now, self.lanes.current(), |stages| &mut stages.tcpip),
+            _ => {} // part of what the driver does
         }
     }
 
@@ -430,23 +431,30 @@ impl Observer {
     }
 
     fn paths(&self) -> Vec<PathResult> {
-        let stages = if self.variant.uses_library() {
-            let mut stages = self.eager.paths();
-            stages.extend([("driver/network", &self.stages.driver), ("driver/socket", &self.stages.receive)]);
-            stages
-        } else {
-            vec![
-                ("stock/isr", &self.lanes.nic_handlers),
-                ("stock/driver", &self.stages.driver),
-                ("stock/tcpip_thread", &self.stages.tcpip),
-                ("stock/socket", &self.stages.receive),
-            ]
+        let own = [("driver", &self.stages.driver), ("socket", &self.stages.receive)];
+        let stages = match self.variant {
+            Variant::Driver => {
+                let mut stages = self.eager.paths(); // with names of their own
+                stages.extend([("network", &self.stages.driver), own[1]]);
+                stages
+            }
+            Variant::Stock => {
+                vec![("isr", &self.lanes.nic_handlers), own[0], ("tcpip_thread", &self.stages.tcpip), own[1]]
+            }
+            Variant::Classes => {
+                vec![("isr", &self.lanes.nic_handlers), own[0], ("class_thread", &self.stages.tcpip), own[1]]
+            }
+            _ => vec![("isr", &self.lanes.nic_handlers), own[0], own[1]],
         };
         stages
             .into_iter()
             .filter_map(|(name, cycles)| {
                 let count = cycles.len() as u64;
-                Some(PathResult { name: name.to_string(), count, cycles: cycle_quantiles(cycles)? })
+                let name = match name.contains('/') {
+                    true => name.to_string(),
+                    false => format!("{}/{name}", self.variant.name()),
+                };
+                Some(PathResult { name, count, cycles: cycle_quantiles(cycles)? })
             })
             .collect()
     }

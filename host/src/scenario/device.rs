@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `[device]`, `[limit]`, and the sections that the receive paths of later versions use.
+//! `[device]`, `[limit]`, `[mitigation]`, and the sections that the receive paths of later versions use.
 
 use super::keys::Section;
-use super::model::{Cpu, Device, Limit};
+use super::model::{Cpu, Device, Limit, Mitigation, TaskKind, Variant};
 use super::network::Network;
 use super::reader::Reader;
 use super::report::Place;
+use super::suggest;
+use super::task::Tasks;
 use super::tree::Table;
 
 /// Ticks that are whole milliseconds, which lwIP's port needs, and whole fractions of a second, which FreeRTOS needs.
@@ -71,6 +73,57 @@ pub(super) fn read_limit(top: &Reader<'_>) -> Option<Limit> {
     }
     reader.finish(None);
     pair.map(|(capacity, period_us)| Limit { capacity, period_us })
+}
+
+/// `[mitigation]`. Values that are wrong are reported, and then are anything.
+pub(super) fn read_mitigation(top: &Reader<'_>, tasks: &Tasks<'_>) -> Mitigation {
+    let empty = empty_table();
+    let reader = Reader::new(Section::Mitigation, top.table_under("mitigation").unwrap_or(&empty), top.sink());
+    let periodic = || {
+        let all = tasks.read.iter().enumerate();
+        all.filter(|(_, (task, _))| matches!(task.kind, TaskKind::Periodic { .. }))
+    };
+    let highest = periodic().rev().max_by_key(|(_, (task, _))| task.priority).map(|(index, _)| index);
+    let task = match reader.text("task") {
+        None => highest,
+        Some(name) => {
+            let found = periodic().find(|(_, (task, _))| task.name == name).map(|(index, _)| index);
+            if found.is_none() {
+                let names = periodic().map(|(_, (task, _))| task.name.as_str());
+                let label = "must be the name of a periodic task";
+                let help = suggest::hint(name, names, "periodic tasks");
+                reader.refuse("task", format!("there is no periodic task `{name}`"), label, &help);
+            }
+            found
+        }
+    };
+    let (stop, resume) = (reader.u32("stop_percent").unwrap_or(0), reader.u32("resume_percent").unwrap_or(0));
+    if resume < stop {
+        let label = format!("must be at least `stop_percent`, {stop}");
+        reader.refuse("resume_percent", "receiving would stop and go on at once", label, "raise it");
+    }
+    let mitigation = Mitigation {
+        mended: reader.choice("form") != Some("original"),
+        task,
+        capacity: reader.u32("capacity").unwrap_or(0),
+        slice_us: reader.u32("slice_us").unwrap_or(0),
+        stop_percent: stop,
+        resume_percent: resume,
+        queue: reader.u32("queue").unwrap_or(0),
+    };
+    reader.finish(None);
+    mitigation
+}
+
+/// A variant that watches a task needs one.
+pub(super) fn check_watched(top: &Reader<'_>, mitigation: &Mitigation, variants: &[Variant]) {
+    if let Some(variant) = variants.iter().find(|variant| variant.watches_a_task())
+        && mitigation.task.is_none()
+    {
+        let message = format!("the variant `{}` needs a periodic task", variant.name());
+        let label = "it goes by the earliness of one";
+        top.refuse("variants", message, label, "add a [[task]] with `period_us`, or leave the variant out");
+    }
 }
 
 /// A capacity is per period: one without the other says nothing.

@@ -23,6 +23,8 @@ pub enum Section {
     Nic,
     /// `[limit]`.
     Limit,
+    /// `[mitigation]`.
+    Mitigation,
 }
 
 impl Section {
@@ -36,6 +38,7 @@ impl Section {
             Self::Traffic => "[[traffic]]",
             Self::Nic => "[nic]",
             Self::Limit => "[limit]",
+            Self::Mitigation => "[mitigation]",
         }
     }
 }
@@ -149,7 +152,7 @@ const fn swept(section: Section, name: &'static str, takes: Takes, default: Pres
 }
 
 use Preset::{Required, Value, Words};
-use Section::{Device, Flow, Limit, Nic, Scenario, Task, Traffic};
+use Section::{Device, Flow, Limit, Mitigation, Nic, Scenario, Task, Traffic};
 use Takes::{Flag, Number, OneOf, Other, Text, Whole};
 
 /// The names of the patterns.
@@ -168,7 +171,8 @@ pub const KEYS: &[Key] = &[
     key(Scenario, "task", Other("tables, at most 12"), Words("none"), "Its tasks; see [task](#task)."),
     key(Scenario, "traffic", Other("tables, at most 32"), Words("none"), "What the network sends; see [traffic](#traffic)."),
     key(Scenario, "nic", Other("table"), Words("its defaults"), "The multiqueue NIC; see [nic](#nic)."),
-    key(Scenario, "limit", Other("table"), Words("its defaults"), "The library's overall limit; see [limit](#limit)."),
+    key(Scenario, "limit", Other("table"), Words("its defaults"), "The overall limit of the library and of `capped`; see [limit](#limit)."),
+    key(Scenario, "mitigation", Other("table"), Words("its defaults"), "Settings of `burst`, `hysteresis`, `budget` and `queue`; see [mitigation](#mitigation)."),
 
     key(Device, "cpu", OneOf(&["imac", "full"]), Value("imac"), "VexRiscv variant: `imac` is RV32IMAC, `full` is RV32IM; both with caches of 4 KiB."),
     swept(Device, "cpu_mhz", Whole(10, 1000), Value("100"), "Clock of the CPU."),
@@ -223,6 +227,14 @@ pub const KEYS: &[Key] = &[
     key(Nic, "queues", Whole(1, 64), Value("8"), "Receive queues."),
     key(Nic, "queue_bytes", Whole(64, 1_048_576), Value("4096"), "Size of each queue."),
 
-    key(Limit, "capacity", Whole(1, 65_535), Words("the library's"), "Packets of all flows together per period, at most 16."),
-    key(Limit, "period_us", Whole(1, 2_000_000), Words("the library's"), "Period of the overall limit."),
+    key(Limit, "capacity", Whole(1, 65_535), Words("the variant's"), "Packets of all flows together per period, at most 16."),
+    key(Limit, "period_us", Whole(1, 2_000_000), Words("the variant's"), "Period of the overall limit."),
+
+    key(Mitigation, "form", OneOf(&["original", "mended"]), Value("mended"), "As the thesis has it, or with the faults put right that it found."),
+    key(Mitigation, "task", Text("a periodic task's name"), Words("the periodic task of highest priority"), "hysteresis, budget: the task whose earliness counts."),
+    key(Mitigation, "capacity", Whole(1, 100_000), Value("200"), "burst: packets per slice."),
+    key(Mitigation, "slice_us", Whole(100, 1_000_000), Value("20000"), "burst: length of a slice."),
+    key(Mitigation, "stop_percent", Whole(0, 100), Value("10"), "hysteresis: receiving stops when the task's earliness falls below this part of its deadline."),
+    key(Mitigation, "resume_percent", Whole(0, 100), Value("20"), "hysteresis: and goes on when it is above this one; not below `stop_percent`."),
+    key(Mitigation, "queue", Whole(1, 16), Value("16"), "queue: frames in the ring of descriptors that are a full queue."),
 ];

@@ -29,8 +29,10 @@ pub struct Scenario {
     pub variants: Vec<Variant>,
     /// The device.
     pub device: Device,
-    /// `[limit]`; `None` is the library's own.
+    /// `[limit]`; `None` is the variant's own.
     pub limit: Option<Limit>,
+    /// `[mitigation]`.
+    pub mitigation: Mitigation,
     /// Tasks, in the order of the file.
     pub tasks: Vec<Task>,
     /// Traffic, in the order of the file.
@@ -61,8 +63,18 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// All that this version has. The others only have their names and numbers.
-    pub const ALL: &'static [Variant] = &[Variant::Stock, Variant::Driver];
+    /// All that this version has.
+    pub const ALL: &'static [Variant] = &[
+        Variant::Stock,
+        Variant::Burst,
+        Variant::Hysteresis,
+        Variant::Budget,
+        Variant::Queue,
+        Variant::Capped,
+        Variant::Napi,
+        Variant::Classes,
+        Variant::Driver,
+    ];
 
     /// By number.
     const NAMES: [&'static str; 9] =
@@ -75,8 +87,12 @@ impl Variant {
 
     /// The names of those that later versions have.
     pub fn later() -> impl Iterator<Item = &'static str> + Clone {
-        let here = |name: &&str| Variant::ALL.iter().any(|variant| variant.name() == *name);
-        Variant::NAMES.into_iter().filter(move |name| !here(name)).chain(["nic", "codesign"])
+        ["nic", "codesign"].into_iter()
+    }
+
+    /// Whether the earliness of a task decides when packets are received.
+    pub fn watches_a_task(self) -> bool {
+        matches!(self, Variant::Hysteresis | Variant::Budget)
     }
 
     /// Whether packets go through the receive library; they go through the stock driver otherwise.
@@ -210,7 +226,26 @@ pub enum ServerKind {
     Sporadic,
 }
 
-/// `[limit]`: the library's overall limit.
+/// `[mitigation]`: settings of the variants `burst`, `hysteresis`, `budget` and `queue` (thesis 5.2).
+#[derive(Debug, Clone)]
+pub struct Mitigation {
+    /// With what the thesis found wrong put right.
+    pub mended: bool,
+    /// Index of the task whose earliness counts; `None` if there is no periodic task.
+    pub task: Option<usize>,
+    /// `burst`: packets per slice.
+    pub capacity: u32,
+    /// `burst`: length of a slice.
+    pub slice_us: u32,
+    /// `hysteresis`: earliness below which receiving stops, in percent of the deadline.
+    pub stop_percent: u32,
+    /// `hysteresis`: earliness above which it goes on.
+    pub resume_percent: u32,
+    /// `queue`: frames that are a full queue.
+    pub queue: u32,
+}
+
+/// `[limit]`: the overall limit of the library and of `capped`.
 #[derive(Debug, Clone, Copy)]
 pub struct Limit {
     /// Packets of all flows together per period.

@@ -25,7 +25,7 @@ pub struct Overrides {
 }
 
 const FORMS: &str = "write KEY=VALUE, with KEY one of: a key of the top of the file, device.KEY, nic.KEY, limit.KEY, \
-                     task.NAME.KEY, task.NAME.flow.KEY, traffic.NAME.KEY";
+                     mitigation.KEY, task.NAME.KEY, task.NAME.flow.KEY, traffic.NAME.KEY";
 
 /// Applies the options. Each becomes a text of its own, which problems can point into.
 pub(super) fn apply(overrides: &Overrides, root: &mut Table, texts: &mut Vec<Text>, sink: &Sink) {
@@ -127,8 +127,8 @@ fn find<'t, 'p>(
     sink: &Sink,
 ) -> Option<(&'t mut Table, &'p str)> {
     match *parts {
-        [key] if !matches!(key, "device" | "task" | "traffic" | "nic" | "limit") => Some((root, key)),
-        [section @ ("device" | "nic" | "limit"), key] => child(root, section, place).map(|table| (table, key)),
+        [key] if !matches!(key, "device" | "task" | "traffic" | "nic" | "limit" | "mitigation") => Some((root, key)),
+        [section @ ("device" | "nic" | "limit" | "mitigation"), key] => child(root, section, place).map(|table| (table, key)),
         [list @ ("task" | "traffic"), name, key] if (list, key) != ("task", "flow") => {
             named(root, list, name, place, sink).map(|table| (table, key))
         }
@@ -138,7 +138,7 @@ fn find<'t, 'p>(
         }
         [first, ..] => {
             let problem = Problem::error(format!("`--set` cannot set `{}`", parts.join(".")));
-            let sections = ["device", "task", "traffic", "nic", "limit"];
+            let sections = ["device", "task", "traffic", "nic", "limit", "mitigation"];
             let label = match suggest::closest(first, sections) {
                 Some(section) if section != first => format!("did you mean `{section}`?"),
                 _ => "no key is called this".to_owned(),

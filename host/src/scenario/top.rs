@@ -26,6 +26,8 @@ pub(super) fn read(root: &Table, folder: &Path, sink: &Sink) -> Option<Scenario>
     let traffic = traffic::read_all(&reader, &context);
     link::check(&traffic, device.link_mbps, sink);
     let limit = device::read_limit(&reader);
+    let mitigation = device::read_mitigation(&reader, &tasks);
+    device::check_watched(&reader, &mitigation, &variants);
     device::read_later_sections(&reader);
     reader.finish(None);
     if sink.has_errors() {
@@ -40,6 +42,7 @@ pub(super) fn read(root: &Table, folder: &Path, sink: &Sink) -> Option<Scenario>
         variants,
         device,
         limit,
+        mitigation,
         tasks: tasks.read.into_iter().map(|(task, _)| task).collect(),
         traffic: traffic.into_iter().map(|(traffic, _)| traffic).collect(),
     })

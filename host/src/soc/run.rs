@@ -207,7 +207,7 @@ impl Session<'_> {
         Ok(FirmwareBuffers { free: self.device.read_word(free), with_nic: given.wrapping_sub(taken) })
     }
 
-    /// Driver or network task, `tcpip_thread`, the scenario's tasks, booster, idle; guards their stacks.
+    /// Driver or network task, `tcpip_thread`, the scenario's tasks, those of the variant, idle; guards their stacks.
     fn threads(&mut self) -> Result<Vec<Thread>, RunError> {
         let table = self.symbol("weir_status")? + 4 * TASKS_MAX as u32;
         let mut handles = Vec::new();
@@ -234,8 +234,13 @@ impl Session<'_> {
         for (slot, task) in self.scenario.tasks.iter().enumerate() {
             threads.push(thread(slot, &task.name, LaneKind::Task, task.priority));
         }
-        if handles[TASKS_MAX + 3] != 0 {
-            threads.push(thread(TASKS_MAX + 3, "weir_boost", LaneKind::Net, BOOSTER_PRIORITY));
+        match self.variant {
+            Variant::Driver => threads.push(thread(TASKS_MAX + 3, "weir_boost", LaneKind::Net, BOOSTER_PRIORITY)),
+            Variant::Classes => {
+                threads.push(thread(TASKS_MAX + 3, "class_high", LaneKind::Net, net));
+                threads.push(thread(TASKS_MAX + 4, "class_low", LaneKind::Net, 1));
+            }
+            _ => {}
         }
         threads.push(thread(TASKS_MAX + 2, "idle", LaneKind::Idle, 0));
         Ok(threads)
@@ -406,7 +411,7 @@ impl Live<'_, '_> {
         Ok(Outcome {
             run,
             timeline,
-            peers: self.wire.peer_stats(),
+            peers: ending.peers,
             hash: self.session.device.hash(),
             cycles: self.session.device.cycle(),
             simulated_cycles: self.session.device.simulated(),

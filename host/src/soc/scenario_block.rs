@@ -5,12 +5,15 @@ use crate::scenario::{Protocol, Scenario, ServerKind, Task, TaskKind, Variant, W
 
 /// Most tasks that the firmware has room for.
 pub const TASKS_MAX: usize = 12;
-/// Threads in `struct scenario_status`: the tasks, driver or network task, `tcpip_thread`, idle, booster.
-pub const THREADS_MAX: usize = TASKS_MAX + 4;
+/// Threads in `struct scenario_status`: the tasks, driver or network task, `tcpip_thread`, idle, two of some variants.
+pub const THREADS_MAX: usize = TASKS_MAX + 5;
 const NAME_BYTES: usize = 16;
+/// Overall limit of `capped`, packets and microseconds, where the scenario has none: its packets take the share of the
+/// CPU that the library's limit leaves to receiving, 40 %.
+const CAPPED_LIMIT: (u32, u32) = (4, 1000);
 const MAGIC: u32 = 0x5745_4952;
-const HEADER_BYTES: usize = 4 * 12 + 8 + 4;
-const TASK_BYTES: usize = NAME_BYTES + 4 * 9 + 4 * 5;
+const HEADER_BYTES: usize = 4 * 12 + 4 * 7 + 8 + 4;
+const TASK_BYTES: usize = NAME_BYTES + 4 * 10 + 4 * 5;
 /// Size of `struct scenario`.
 pub const BYTES: usize = HEADER_BYTES + TASKS_MAX * TASK_BYTES;
 /// Size of `struct scenario_status`.
@@ -25,6 +28,7 @@ pub fn device_mac(scenario: &Scenario) -> [u8; 6] {
 /// The block's bytes: as much of it as there are tasks.
 pub fn encode(scenario: &Scenario, variant: Variant) -> Vec<u8> {
     let limit = scenario.limit.map_or((0, 0), |limit| (limit.capacity, limit.period_us));
+    let limit = if limit == (0, 0) && variant == Variant::Capped { CAPPED_LIMIT } else { limit };
     let device = &scenario.device;
     let mut block = Vec::new();
     let seed = (scenario.seed ^ (scenario.seed >> 32)) as u32;
@@ -39,6 +43,13 @@ pub fn encode(scenario: &Scenario, variant: Variant) -> Vec<u8> {
         limit.0,
         limit.1,
         u32::from(device.eager_invalidation),
+        u32::from(scenario.mitigation.mended),
+        scenario.mitigation.task.map_or(TASKS_MAX as u32, |task| task as u32),
+        scenario.mitigation.capacity,
+        scenario.mitigation.slice_us,
+        scenario.mitigation.stop_percent,
+        scenario.mitigation.resume_percent,
+        scenario.mitigation.queue,
         u32::from_le_bytes(device.address.octets()),
         netmask(device.prefix).swap_bytes(),
     ] {
@@ -76,12 +87,12 @@ fn encode_task(task: &Task, cpu_mhz: u32, sources: &mut u32, block: &mut Vec<u8>
     let length = task.name.len().min(NAME_BYTES - 1);
     name[..length].copy_from_slice(&task.name.as_bytes()[..length]);
     block.extend(name);
-    let (kind, period_us, port, reply_bytes) = match &task.kind {
-        TaskKind::Periodic { period_us, .. } => (0, *period_us, 0, 0),
-        TaskKind::Background => (1, 0, 0, 0),
+    let (kind, period_us, deadline_us, port, reply_bytes) = match &task.kind {
+        TaskKind::Periodic { period_us, deadline_us } => (0, *period_us, *deadline_us, 0, 0),
+        TaskKind::Background => (1, 0, 0, 0, 0),
         TaskKind::Receiving { listen, reply_bytes, .. } => match listen.protocol {
-            Protocol::Udp => (2, 0, u32::from(listen.port), *reply_bytes),
-            Protocol::Tcp => (3, 0, u32::from(listen.port), 0),
+            Protocol::Udp => (2, 0, 0, u32::from(listen.port), *reply_bytes),
+            Protocol::Tcp => (3, 0, 0, u32::from(listen.port), 0),
         },
     };
     let (work, a, b) = match &task.work {
@@ -92,7 +103,7 @@ fn encode_task(task: &Task, cpu_mhz: u32, sources: &mut u32, block: &mut Vec<u8>
             (2, *sources - 1, 0)
         }
     };
-    for word in [kind, task.priority, task.stack_bytes, period_us, port, reply_bytes, work, a, b] {
+    for word in [kind, task.priority, task.stack_bytes, period_us, deadline_us, port, reply_bytes, work, a, b] {
         block.extend(u32::to_le_bytes(word));
     }
     block.extend(flow_words(task).map(u32::to_le_bytes).concat());
