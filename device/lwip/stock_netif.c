@@ -214,7 +214,10 @@ static void rx_driver_classes(void *argument)
         while ((descriptor = plain_ring_take(&plain_rx_ring, &length)) >= 0) {
             struct rx_item item = {.buffer = plain_rx_buffer[descriptor], .length = length};
             trace(TRACE_RX_DRIVER, item.buffer);
-            (void)xQueueSend(class_queue[rx_class_of(item.buffer)], &item, 0); // has room for the whole pool
+            if (xQueueSend(class_queue[rx_class_of(item.buffer)], &item, 0) != pdTRUE) {
+                trace(TRACE_RX_FREED, item.buffer);
+                rx_free_push(item.buffer);
+            }
             rx_refill();
         }
         rx_refill();
@@ -228,7 +231,8 @@ static bool classes_create(void)
     uint32_t priorities[RX_CLASSES] = {1, weir_scenario.net_priority};
     bool created = true;
     for (uint32_t i = 0; i < RX_CLASSES; i++) {
-        class_queue[i] = xQueueCreate(weir_scenario.rx_buffers, sizeof(struct rx_item));
+        // Not the whole pool, so that packets that nobody works on leave something to the other class.
+        class_queue[i] = xQueueCreate(weir_scenario.rx_buffers / 2U, sizeof(struct rx_item));
         created = created && class_queue[i] != NULL &&
                   xTaskCreate(rx_class_thread, names[i], 512, class_queue[i], priorities[i], &class_task[i]) == pdPASS;
     }

@@ -116,9 +116,9 @@ pub(super) fn read_mitigation(top: &Reader<'_>, tasks: &Tasks<'_>) -> Mitigation
 }
 
 /// A variant that watches a task needs one.
-pub(super) fn check_watched(top: &Reader<'_>, mitigation: &Mitigation, variants: &[Variant]) {
+pub(super) fn check_watched(top: &Reader<'_>, tasks: &Tasks<'_>, variants: &[Variant]) {
     if let Some(variant) = variants.iter().find(|variant| variant.watches_a_task())
-        && mitigation.task.is_none()
+        && !tasks.read.iter().any(|(task, _)| matches!(task.kind, TaskKind::Periodic { .. }))
     {
         let message = format!("the variant `{}` needs a periodic task", variant.name());
         let label = "it goes by the earliness of one";

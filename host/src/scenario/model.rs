@@ -287,6 +287,8 @@ pub struct Traffic {
     pub to: Target,
     /// UDP payload, or data of an echo request.
     pub payload_bytes: u32,
+    /// Differentiated services code point of its IP packets, 0 to 63; 0 where the sender is a live peer or a capture.
+    pub dscp: u8,
     /// When it is sent.
     pub pattern: Pattern,
     /// First frame not before this time after the start of the run (warm-up included).

@@ -128,7 +128,9 @@ fn find<'t, 'p>(
 ) -> Option<(&'t mut Table, &'p str)> {
     match *parts {
         [key] if !matches!(key, "device" | "task" | "traffic" | "nic" | "limit" | "mitigation") => Some((root, key)),
-        [section @ ("device" | "nic" | "limit" | "mitigation"), key] => child(root, section, place).map(|table| (table, key)),
+        [section @ ("device" | "nic" | "limit" | "mitigation"), key] => {
+            child(root, section, place).map(|table| (table, key))
+        }
         [list @ ("task" | "traffic"), name, key] if (list, key) != ("task", "flow") => {
             named(root, list, name, place, sink).map(|table| (table, key))
         }

@@ -13,14 +13,14 @@ const MODBUS_RATE_PPS: f64 = 50.0;
 /// The keys that fit a pattern, besides those that all traffic has.
 pub(super) fn keys(pattern: &str) -> &'static [&'static str] {
     match pattern {
-        "burst" => &["rate_pps", "payload_bytes", "burst_ms", "every_ms"],
-        "pyramid" => &["rate_pps", "payload_bytes", "steps"],
-        "line-rate" => &["payload_bytes"],
+        "burst" => &["rate_pps", "payload_bytes", "dscp", "burst_ms", "every_ms"],
+        "pyramid" => &["rate_pps", "payload_bytes", "dscp", "steps"],
+        "line-rate" => &["payload_bytes", "dscp"],
         "pcap" => &["file", "speed", "tcp"],
         "modbus" => &["rate_pps", "registers"],
         "request" => &["rate_pps", "payload_bytes", "timeout_ms"],
         "arp" => &["rate_pps"],
-        _ => &["rate_pps", "payload_bytes"],
+        _ => &["rate_pps", "payload_bytes", "dscp"],
     }
 }
 

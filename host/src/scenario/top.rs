@@ -27,7 +27,7 @@ pub(super) fn read(root: &Table, folder: &Path, sink: &Sink) -> Option<Scenario>
     link::check(&traffic, device.link_mbps, sink);
     let limit = device::read_limit(&reader);
     let mitigation = device::read_mitigation(&reader, &tasks);
-    device::check_watched(&reader, &mitigation, &variants);
+    device::check_watched(&reader, &tasks, &variants);
     device::read_later_sections(&reader);
     reader.finish(None);
     if sink.has_errors() {

@@ -77,6 +77,7 @@ fn read(reader: &Reader<'_>, name: String, context: &Context<'_>) -> Option<Traf
     reader.finish(Some((&fitting, &what(pattern_name, to))));
     let from = if fitting.contains(&"from") { network::sender(reader, context.network) } else { Ok(None) };
     let payload_bytes = payload_bytes(reader, pattern_name, to);
+    let dscp = reader.whole("dscp").and_then(|dscp| u8::try_from(dscp).ok());
     let (start_ms, stop_ms) = span(reader, context.end_ms);
     let pattern = pattern::read(reader, pattern_name, context.folder);
     let peer = || context.network.map_or(Ipv4Addr::UNSPECIFIED, |network| network.peer());
@@ -85,6 +86,7 @@ fn read(reader: &Reader<'_>, name: String, context: &Context<'_>) -> Option<Traf
         from: from.ok()?.unwrap_or_else(peer),
         to: to?,
         payload_bytes: payload_bytes?,
+        dscp: dscp?,
         pattern: pattern?,
         start_ms: start_ms?,
         stop_ms,

@@ -27,6 +27,7 @@ pub(super) struct Path {
     pub(super) from: Ipv4Addr,
     pub(super) to: Ipv4Addr,
     pub(super) to_mac: [u8; 6],
+    pub(super) dscp: u8,
 }
 
 /// A big-endian sequence number, then the bytes 4, 5, 6 and so on; cut to `bytes`.
@@ -125,8 +126,9 @@ fn ipv4(path: Path, ident: u16, next_header: IpProtocol, bytes: usize, fill: imp
         Ipv4Repr { src_addr: path.from, dst_addr: path.to, next_header, payload_len: bytes, hop_limit: HOP_LIMIT };
     let mut packet = Ipv4Packet::new_unchecked(&mut frame[ETHERNET_HEADER_BYTES..]);
     repr.emit(&mut packet, &ChecksumCapabilities::ignored());
-    // smoltcp always writes identification 0.
+    // smoltcp always writes identification 0 and no differentiated service.
     packet.set_ident(ident);
+    packet.set_dscp(path.dscp);
     packet.fill_checksum();
     fill(packet.payload_mut());
     frame

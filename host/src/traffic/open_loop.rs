@@ -48,11 +48,11 @@ impl Setup {
     }
 
     fn template(&self, entry: Entry<'_>) -> Result<Template, TrafficError> {
-        let Traffic { to, payload_bytes, from, .. } = *entry.traffic;
+        let Traffic { to, payload_bytes, from, dscp, .. } = *entry.traffic;
         let src_port = (FIRST_SOURCE_PORT + entry.index % SOURCE_PORTS) as u16;
-        let device = Path { from, to: self.subnet.device(), to_mac: self.device_mac };
-        let everybody = Path { from, to: Ipv4Addr::BROADCAST, to_mac: BROADCAST_MAC };
-        let strangers = Path { from, to: MULTICAST_GROUP, to_mac: MULTICAST_MAC };
+        let device = Path { from, to: self.subnet.device(), to_mac: self.device_mac, dscp };
+        let everybody = Path { from, to: Ipv4Addr::BROADCAST, to_mac: BROADCAST_MAC, dscp };
+        let strangers = Path { from, to: MULTICAST_GROUP, to_mac: MULTICAST_MAC, dscp };
         let (path, content) = match (&entry.traffic.pattern, to) {
             (Pattern::Arp { .. }, Target::Device) => (device, Content::Arp),
             (Pattern::Icmp { .. }, Target::Device) => (device, Content::Echo { payload_bytes }),

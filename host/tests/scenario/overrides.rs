@@ -103,7 +103,7 @@ fn options_that_say_nothing_are_refused() {
 #[test]
 fn platforms_and_variants_of_later_versions_are_refused_by_name() {
     let options = Overrides {
-        variants: vec!["stok".to_owned(), "napi".to_owned()],
+        variants: vec!["stok".to_owned(), "codesign".to_owned()],
         platform: Some("model".to_owned()),
         ..Overrides::default()
     };
@@ -118,13 +118,13 @@ error: unknown variant `stok`
  |
  = help: did you mean `stock`?
 
-error: the variant `napi` is not part of this version
+error: the variant `codesign` is not part of this version
 --> command line:1:11
  |
- | --variant napi
- |           ^^^^ cannot run
+ | --variant codesign
+ |           ^^^^^^^^ cannot run
  |
- = help: this version has: stock, driver
+ = help: this version has: stock, burst, hysteresis, budget, queue, capped, napi, classes, driver
 
 error: the platform `model` is not part of this version
 --> command line:1:12

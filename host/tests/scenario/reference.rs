@@ -24,6 +24,7 @@ fn every_key_has_its_row() {
         (Section::Traffic, "## [[traffic]]"),
         (Section::Nic, "## [nic]"),
         (Section::Limit, "## [limit]"),
+        (Section::Mitigation, "## [mitigation]"),
     ] {
         let keys: Vec<String> = KEYS.iter().filter(|key| key.section == section).map(Key::row).collect();
         assert_eq!(
@@ -52,6 +53,7 @@ fn misuse(section: Section, name: &str) -> String {
         (Section::Traffic, name) => format!("{TASKS}[[traffic]]\n{}{name} = {value}", traffic_with(name)),
         (Section::Nic, name) => format!("name = 'x'\n[nic]\n{name} = {value}"),
         (Section::Limit, name) => format!("name = 'x'\n[limit]\n{name} = {value}"),
+        (Section::Mitigation, name) => format!("name = 'x'\n[mitigation]\n{name} = {value}"),
     }
 }
 

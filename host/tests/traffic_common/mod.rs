@@ -7,7 +7,8 @@ pub mod device;
 use std::net::Ipv4Addr;
 
 use weir::scenario::{
-    Contract, Cpu, Device, Listen, Pattern, Protocol, Scenario, Target, Task, TaskKind, Traffic, Variant, Work,
+    Contract, Cpu, Device, Listen, Mitigation, Pattern, Protocol, Scenario, Target, Task, TaskKind, Traffic, Variant,
+    Work,
 };
 use weir::traffic::{Wire, WireFrame};
 
@@ -37,6 +38,15 @@ pub fn scenario(tasks: Vec<Task>, traffic: Vec<Traffic>) -> Scenario {
             link_order: 0,
         },
         limit: None,
+        mitigation: Mitigation {
+            mended: true,
+            task: None,
+            capacity: 200,
+            slice_us: 20_000,
+            stop_percent: 10,
+            resume_percent: 20,
+            queue: 16,
+        },
         tasks,
         traffic,
     }
@@ -66,7 +76,16 @@ pub fn listener(name: &str, listen: Listen, from: Option<Ipv4Addr>) -> Task {
 }
 
 pub fn traffic(name: &str, to: Target, pattern: Pattern) -> Traffic {
-    Traffic { name: name.to_owned(), from: SENDER, to, payload_bytes: 18, pattern, start_ms: 0.0, stop_ms: None }
+    Traffic {
+        name: name.to_owned(),
+        from: SENDER,
+        to,
+        payload_bytes: 18,
+        dscp: 0,
+        pattern,
+        start_ms: 0.0,
+        stop_ms: None,
+    }
 }
 
 pub fn all_frames(wire: &mut Wire) -> Vec<WireFrame> {
