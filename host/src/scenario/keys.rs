@@ -232,7 +232,7 @@ pub const KEYS: &[Key] = &[
     key(Limit, "period_us", Whole(1, 2_000_000), Words("the variant's"), "Period of the overall limit."),
 
     key(Mitigation, "form", OneOf(&["original", "mended"]), Value("mended"), "As the thesis has it, or with the faults put right that it found."),
-    key(Mitigation, "task", Text("a periodic task's name"), Words("the periodic task of highest priority"), "hysteresis, budget: the task whose earliness counts."),
+    key(Mitigation, "task", Text("a periodic task's name"), Words("the periodic task of highest priority"), "The task that is protected."),
     key(Mitigation, "capacity", Whole(1, 100_000), Value("200"), "burst: packets per slice."),
     key(Mitigation, "slice_us", Whole(100, 1_000_000), Value("20000"), "burst: length of a slice."),
     key(Mitigation, "stop_percent", Whole(0, 100), Value("10"), "hysteresis: receiving stops when the task's earliness falls below this part of its deadline."),

@@ -39,6 +39,20 @@ pub struct Scenario {
     pub traffic: Vec<Traffic>,
 }
 
+impl Scenario {
+    /// Priority of the network tasks. Where a task stands to them is part of the thesis's rules: above in `burst` and
+    /// `queue`, beside in `budget`.
+    pub fn net_priority(&self, variant: Variant) -> u32 {
+        let given = self.device.net_priority;
+        let watched = self.mitigation.task.map(|task| self.tasks[task].priority);
+        match (variant, watched) {
+            (Variant::Burst | Variant::Queue, Some(watched)) => given.min(watched.saturating_sub(1).max(1)),
+            (Variant::Budget, Some(watched)) => watched,
+            _ => given,
+        }
+    }
+}
+
 /// A receive path on the plain NIC, with its number in `enum scenario_variant` of the firmware.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Variant {

@@ -224,7 +224,7 @@ impl Session<'_> {
         let (driver, net, tcpip) = if self.variant.uses_library() {
             ("weir_net", 0, self.scenario.tasks.iter().filter(receives).map(|task| task.priority).max().unwrap_or(1))
         } else {
-            let net = self.scenario.device.net_priority;
+            let net = self.scenario.net_priority(self.variant);
             ("driver", net, net)
         };
         let mut threads = vec![

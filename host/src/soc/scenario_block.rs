@@ -37,7 +37,7 @@ pub fn encode(scenario: &Scenario, variant: Variant) -> Vec<u8> {
         u32::from(device.trace),
         seed,
         device.cpu_mhz,
-        device.net_priority,
+        scenario.net_priority(variant),
         device.rx_buffers,
         variant as u32,
         limit.0,
