@@ -31,6 +31,7 @@ static int32_t stop_cycles, resume_cycles; // earliness
 static uint32_t deadline_cycles, period_cycles;
 static volatile int32_t earliness;      // of the last job
 static volatile uint32_t next_deadline; // low half of the time
+static volatile bool released;          // the watched task has begun
 
 // `budget`, in cycles. Each counter has one writer.
 static volatile uint32_t spent_driver, spent_interrupts;
@@ -118,6 +119,7 @@ static void slice_count(uint32_t now, uint32_t capacity)
     }
     if (frames - slice_frames >= capacity) {
         stop();
+        mark = slice_frames + capacity; // others may have arrived before this interrupt
         soc_poll_at(slice_begin + slice_cycles);
     }
 }
@@ -126,7 +128,7 @@ static void slice_count(uint32_t now, uint32_t capacity)
 // reports nothing.
 static bool is_late(void)
 {
-    return earliness < stop_cycles || (mended && (int32_t)(next_deadline - now_low()) < stop_cycles);
+    return released && (earliness < stop_cycles || (mended && (int32_t)(next_deadline - now_low()) < stop_cycles));
 }
 
 static bool budget_is_spent(void)
@@ -234,7 +236,7 @@ void mitigation_rest(void)
         resume(); // it has emptied what was its queue
         break;
     case SCENARIO_HYSTERESIS:
-        while (earliness <= resume_cycles) {
+        while (earliness <= resume_cycles || is_late()) {
             vTaskDelay(1);
         }
         resume();
@@ -253,6 +255,7 @@ bool mitigation_watches(const struct scenario_task *task)
 void mitigation_releases_begin(uint64_t first)
 {
     next_deadline = (uint32_t)first + deadline_cycles;
+    released = true;
 }
 
 void mitigation_job_started(void)

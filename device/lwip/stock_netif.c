@@ -228,7 +228,8 @@ static void rx_driver_classes(void *argument)
 static bool classes_create(void)
 {
     static const char *const names[RX_CLASSES] = {"class_low", "class_high"};
-    uint32_t priorities[RX_CLASSES] = {1, weir_scenario.net_priority};
+    uint32_t high = weir_scenario.net_priority; // Zephyr's are neighbours, too
+    uint32_t priorities[RX_CLASSES] = {high > 1U ? high - 1U : high, high};
     bool created = true;
     for (uint32_t i = 0; i < RX_CLASSES; i++) {
         // Not the whole pool, so that packets that nobody works on leave something to the other class.

@@ -238,7 +238,7 @@ impl Session<'_> {
             Variant::Driver => threads.push(thread(TASKS_MAX + 3, "weir_boost", LaneKind::Net, BOOSTER_PRIORITY)),
             Variant::Classes => {
                 threads.push(thread(TASKS_MAX + 3, "class_high", LaneKind::Net, net));
-                threads.push(thread(TASKS_MAX + 4, "class_low", LaneKind::Net, 1));
+                threads.push(thread(TASKS_MAX + 4, "class_low", LaneKind::Net, (net - 1).max(1)));
             }
             _ => {}
         }

@@ -7,6 +7,7 @@ mod conservation;
 mod exactness;
 mod faults;
 mod library;
+mod opponents;
 mod overload;
 mod tasks;
 
