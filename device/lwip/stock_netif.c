@@ -8,6 +8,7 @@
 #include "lwip/prot/ethernet.h"
 #include "lwip/sys.h"
 #include "lwip/tcpip.h"
+#include "lwip_guard.h"
 #include "mitigation.h"
 #include "netif/ethernet.h"
 #include "plain_netif.h"
@@ -108,7 +109,7 @@ static err_t rx_stack(struct pbuf *p, struct netif *netif)
 {
     uint32_t buffer = (uint32_t)((struct rx_buffer *)p - rx_buffers);
     trace(TRACE_RX_STACK, buffer);
-    err_t result = ethernet_input(p, netif);
+    err_t result = lwip_guard_passes(p->payload, p->len) ? ethernet_input(p, netif) : ERR_VAL;
     trace(TRACE_RX_DONE, buffer);
     return result;
 }

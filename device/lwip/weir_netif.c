@@ -4,6 +4,7 @@
 
 #include "lwip/pbuf.h"
 #include "lwip/tcpip.h"
+#include "lwip_guard.h"
 #include "netif/ethernet.h"
 #include "plain_netif.h"
 #include "scenario.h"
@@ -38,7 +39,7 @@ static void input(const struct weir_packet *packet)
                                          PLAIN_BUFFER_BYTES);
     sys_mutex_lock(&lock_tcpip_core);
     trace(TRACE_RX_STACK, buffer);
-    if (ethernet_input(p, weir_netif) != ERR_OK) {
+    if (!lwip_guard_passes(p->payload, p->len) || ethernet_input(p, weir_netif) != ERR_OK) {
         pbuf_free(p);
     }
     trace(TRACE_RX_DONE, buffer);

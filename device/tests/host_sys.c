@@ -2,6 +2,12 @@
 
 #include "host_sys.h"
 
+#include <stdlib.h>
+
+#include "FreeRTOS.h"
+#include "queue.h"
+#include "task.h"
+
 #include "check.h"
 #include "lwip/sys.h"
 #include "lwip/tcpip.h"
@@ -175,4 +181,34 @@ u32_t sys_arch_mbox_fetch(sys_mbox_t *mbox, void **message, u32_t timeout)
     (void)timeout;
     CHECK(false);
     return 0;
+}
+
+// What only the other variants' drivers call; they run on the simulated device.
+QueueHandle_t xQueueGenericCreate(const UBaseType_t length, const UBaseType_t item_bytes, const uint8_t type)
+{
+    (void)length, (void)item_bytes, (void)type;
+    abort();
+}
+
+BaseType_t xQueueGenericSend(QueueHandle_t queue, const void *const item, TickType_t timeout, const BaseType_t position)
+{
+    (void)queue, (void)item, (void)timeout, (void)position;
+    abort();
+}
+
+BaseType_t xQueueReceive(QueueHandle_t queue, void *const item, TickType_t timeout)
+{
+    (void)queue, (void)item, (void)timeout;
+    abort();
+}
+
+void vTaskDelay(const TickType_t ticks)
+{
+    (void)ticks;
+    abort();
+}
+
+void vPortYield(void)
+{
+    abort();
 }

@@ -319,6 +319,59 @@ static void a_flow_ends_with_packets_everywhere(void)
     model_check();
 }
 
+// Sockets come and go under full flood: at their ports, at others, and at nobody's.
+static void sockets_come_and_go_in_a_flood(void)
+{
+    struct check_random random = {.state = 1};
+    uint8_t flow[WEIR_FLOWS];
+    uint16_t held[20];
+    uint32_t open = 0;
+    uint32_t held_count = 0;
+    sim_start(&usual);
+    for (uint32_t opened = 0; opened < 100000U;) {
+        if (open > 0U && check_once_in(&random, 2)) {
+            uint32_t which = check_below(&random, open);
+            model_remove(flow[which]);
+            flow[which] = flow[--open];
+        } else if (open < WEIR_FLOWS) {
+            weir_match match = weir_match_port(17, (uint16_t)(500U + check_below(&random, 16)));
+            uint8_t added = weir_flow_find(match) == WEIR_NO_FLOW ? model_add(match, (uint8_t)check_below(&random, 8))
+                                                                  : WEIR_NO_FLOW;
+            opened++;
+            if (added != WEIR_NO_FLOW) {
+                flow[open++] = added;
+            }
+        }
+        for (uint32_t i = 0; i < 4U; i++) { // model.h checks for each where it ends
+            (void)arrives_from(498U + check_below(&random, 20), 1);
+            sim.now += PERIOD / 16U;
+            (void)sim_interrupts();
+        }
+        struct weir_packet packet;
+        if (held_count < 8U && model_next(&packet)) {
+            held[held_count++] = packet.buffer;
+        }
+        if (held_count > 0U && check_once_in(&random, 3)) {
+            model_free(held[--held_count]);
+        }
+        model_check();
+    }
+    while (open > 0U) {
+        model_remove(flow[--open]);
+    }
+    free_all(held, held_count);
+    struct weir_packet packet;
+    while (model_next(&packet)) {
+        model_free(packet.buffer);
+    }
+    struct weir_rx_books books = model_status().books;
+    CHECK(books.waiting == 0U && books.held == 0U);
+    CHECK(books.with_nic + books.clean + books.dirty == usual.buffers);
+    for (uint32_t i = 0; i < WEIR_FLOWS; i++) {
+        CHECK(weir_flow((uint8_t)i)->match == WEIR_MATCH_REFUSED);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct check_test tests[] = {
@@ -336,6 +389,7 @@ int main(int argc, char **argv)
         {"background can be dropped at once", background_can_be_dropped_at_once},
         {"a closed flow gives its buffers back", a_closed_flow_gives_its_buffers_back},
         {"a flow ends with packets everywhere", a_flow_ends_with_packets_everywhere},
+        {"100,000 sockets come and go in a flood", sockets_come_and_go_in_a_flood},
     };
     CHECK(argc == 2);
     return check_run("weir_rx", tests, sizeof tests / sizeof tests[0], argv[1]);
