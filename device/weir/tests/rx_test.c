@@ -274,6 +274,43 @@ static void background_can_be_dropped_at_once(void)
     CHECK(model_status().refused == 8U && naive_waiting() == 1U);
 }
 
+static void a_frame_during_the_interrupt_is_not_lost(void)
+{
+    start(&usual);
+    struct frame late = frame_datagram(HIGH_PORT, 1);
+    sim.late = &late;
+    CHECK(arrives_from(HIGH_PORT, 1));
+    CHECK(sim_interrupts());
+    CHECK(sim.late == NULL && sim.filled == 0U && naive[high].waiting == 2U);
+}
+
+// Sockets that keep whatever they get: the ring is never without a descriptor, and gets back what they free.
+static void a_pool_in_sockets_leaves_the_ring_armed(void)
+{
+    struct weir_rx_config config = usual;
+    config.ring = 4;
+    config.buffers = 6;
+    config.capacity = 2;
+    config.batch = 4;
+    start(&config);
+    uint16_t held[6];
+    uint32_t held_count = 0;
+    for (uint32_t i = 0; i < 50U; i++) {
+        CHECK(arrives_from(HIGH_PORT, 1));
+        sim.now += PERIOD;
+        CHECK(sim_interrupts());
+        struct weir_packet packet;
+        if (model_next(&packet)) {
+            held[held_count++] = packet.buffer;
+        }
+    }
+    CHECK(held_count == 4U && weir_flow(high)->limited == 46U && sim.in_ring == 2U);
+    free_all(held, held_count);
+    CHECK(sim.in_ring == config.ring);
+    arrives(HIGH_PORT, 1);
+    CHECK(naive[high].waiting == 1U);
+}
+
 // A flow that ends with all buffers waiting in it, when nobody has one to free.
 static void a_closed_flow_gives_its_buffers_back(void)
 {
@@ -387,6 +424,8 @@ int main(int argc, char **argv)
         {"equals share in a flood", equals_share_in_a_flood},
         {"a server's excess is discarded", a_servers_excess_is_discarded},
         {"background can be dropped at once", background_can_be_dropped_at_once},
+        {"a frame during the interrupt is not lost", a_frame_during_the_interrupt_is_not_lost},
+        {"a pool in sockets leaves the ring armed", a_pool_in_sockets_leaves_the_ring_armed},
         {"a closed flow gives its buffers back", a_closed_flow_gives_its_buffers_back},
         {"a flow ends with packets everywhere", a_flow_ends_with_packets_everywhere},
         {"100,000 sockets come and go in a flood", sockets_come_and_go_in_a_flood},

@@ -174,6 +174,10 @@ int32_t weir_driver_take(uint32_t *length)
     CHECK(sim.in_interrupt && sim.in_ring > 0U);
     model_interrupt_step();
     if (sim.filled == 0U) {
+        if (sim.late != NULL) {
+            (void)sim_arrives(sim.late);
+            sim.late = NULL;
+        }
         return -1;
     }
     uint16_t buffer = sim.ring[0];

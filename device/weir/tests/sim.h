@@ -16,6 +16,7 @@ struct sim {
     // Settings; for tests.
     uint64_t now;
     uint32_t ticks_per_frame; // that the library's interrupt takes
+    const struct frame *late; // arrives once, when the library's interrupt has just found no more
     void (*point)(void);      // called where an interrupt can come in a task; see sim_interrupts()
     void (*locked)(void);     // called once, as soon as the lock is taken: for a model of what happens behind it
     // What has happened.

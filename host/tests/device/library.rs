@@ -67,6 +67,7 @@ const FLOOD: &str = "
 fn a_flood_at_line_rate_costs_the_critical_flow_nothing() {
     let library = under("driver", FLOOD);
     nothing_is_lost(&library);
+    assert!(library.interrupts.nic < 20, "polling masks every receive interrupt: {}", library.interrupts.nic);
     assert!(library.tasks[2].loops > 10_000, "and the hog below it still runs: {}", library.tasks[2].loops);
     let stock = under("stock", FLOOD);
     assert_eq!((flow(&stock, "command").delivered, stock.tasks[2].loops), (0, 0), "where the stock path starves all");
