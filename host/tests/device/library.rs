@@ -194,3 +194,98 @@ fn sockets_come_and_go_two_thousand_times_in_a_flood() {
     assert_eq!(run.tasks[3].jobs, 2000, "{:?}", run.tasks[3]);
     nothing_is_lost(&run);
 }
+
+/// Asks for what cannot be, and looks whether anything has changed.
+const WRONG: &str = r#"
+#include "FreeRTOS.h"
+#include "lwip/sockets.h"
+#include "weir_sockets.h"
+#include <errno.h>
+#include <string.h>
+
+static int fd;
+
+static void refused(struct weir_so_flow flow, socklen_t length, int option, int expected)
+{
+    struct weir_so_flow before, after;
+    socklen_t size = sizeof before;
+    configASSERT(lwip_getsockopt(fd, SOL_WEIR, WEIR_SO_FLOW, &before, &size) == 0);
+    errno = 0;
+    configASSERT(lwip_setsockopt(fd, SOL_WEIR, option, &flow, length) == -1);
+    configASSERT(errno == expected);
+    configASSERT(lwip_getsockopt(fd, SOL_WEIR, WEIR_SO_FLOW, &after, &size) == 0);
+    configASSERT(memcmp(&before, &after, sizeof before) == 0);
+}
+
+static int bound(unsigned port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = lwip_htons((u16_t)port)};
+    int socket = lwip_socket(AF_INET, SOCK_DGRAM, 0);
+    configASSERT(socket >= 0 && lwip_bind(socket, (struct sockaddr *)&address, sizeof address) == 0);
+    return socket;
+}
+
+void wrong_job(void)
+{
+    const struct weir_so_flow good = {.server = WEIR_SERVER_DEFERRABLE, .capacity = 2, .period_us = 1000};
+    struct weir_so_flow flow = good;
+    fd = lwip_socket(AF_INET, SOCK_DGRAM, 0);
+    configASSERT(lwip_setsockopt(fd, SOL_WEIR, WEIR_SO_FLOW, &flow, sizeof flow) == -1 && errno == EADDRNOTAVAIL);
+    configASSERT(lwip_close(fd) == 0);
+    fd = bound(6000);
+    configASSERT(lwip_setsockopt(fd, SOL_WEIR, WEIR_SO_FLOW, &flow, sizeof flow) == 0);
+    flow.capacity = 0;
+    refused(flow, sizeof flow, WEIR_SO_FLOW, EINVAL);
+    flow = good, flow.period_us = 0;
+    refused(flow, sizeof flow, WEIR_SO_FLOW, EINVAL);
+    flow = good, flow.period_us = UINT32_MAX;
+    refused(flow, sizeof flow, WEIR_SO_FLOW, EINVAL);
+    flow = good, flow.server = 3;
+    refused(flow, sizeof flow, WEIR_SO_FLOW, EINVAL);
+    flow = good, flow.server = WEIR_SERVER_SPORADIC, flow.capacity = 9;
+    refused(flow, sizeof flow, WEIR_SO_FLOW, EINVAL);
+    flow = good, flow.priority = configMAX_PRIORITIES;
+    refused(flow, sizeof flow, WEIR_SO_FLOW, EINVAL);
+    flow = good, flow.sender_bytes = 5;
+    refused(flow, sizeof flow, WEIR_SO_FLOW, EINVAL);
+    refused(good, sizeof flow - 1, WEIR_SO_FLOW, EINVAL);
+    refused(good, sizeof flow, 77, ENOPROTOOPT);
+    socklen_t size = 1;
+    configASSERT(lwip_getsockopt(fd, SOL_WEIR, WEIR_SO_FLOW, &flow, &size) == -1 && errno == EINVAL);
+    // More sockets than flows: they work, in the background, and have no contract.
+    int more[12];
+    int last = -1;
+    for (unsigned i = 0; i < 12; i++) {
+        more[i] = bound(7000 + i);
+        if (lwip_setsockopt(more[i], SOL_WEIR, WEIR_SO_FLOW, &good, sizeof good) != 0) {
+            configASSERT(errno == ENOBUFS);
+            last = (int)i;
+            break;
+        }
+    }
+    configASSERT(last >= 0);
+    for (int i = 0; i <= last; i++) {
+        configASSERT(lwip_close(more[i]) == 0);
+    }
+    configASSERT(lwip_close(fd) == 0);
+}
+"#;
+
+#[test]
+fn what_cannot_be_is_refused_with_an_errno_and_changes_nothing() {
+    let folder = folder();
+    fs::write(folder.path().join("wrong.c"), WRONG).unwrap();
+    let text = format!(
+        "name = 'x'\nduration_ms = 20\nvariants = ['driver']\n{TASKS}{COMMANDS}
+        [[task]]
+        name = 'wrong'
+        priority = 4
+        period_us = 10_000
+        stack_bytes = 4096
+        source = 'wrong.c'"
+    );
+    let case = cases_in(folder.path(), &text).remove(0);
+    let run = try_run(&case.scenario).unwrap_or_else(|error| panic!("{error}")).run;
+    assert_eq!(run.tasks[3].jobs, 2, "{:?}", run.tasks[3]);
+    nothing_is_lost(&run);
+}
