@@ -48,8 +48,8 @@ check-python: setup
 test: check test-proof test-nic test-device test-examples
 
 test-proof: setup
-	@echo "== The library's eager half: no undefined behaviour, whatever the frame"
-	@$(MAKE) --no-print-directory -C device/weir/tests prove OUT=$(CURDIR)/build/weir-tests
+	@echo "== The library's eager half: no undefined behaviour, whatever the frame; and beside scapy"
+	@$(MAKE) --no-print-directory -C device/weir/tests prove scapy OUT=$(CURDIR)/build/weir-tests
 
 test-nic: setup
 	@echo "== NIC: cocotb"
