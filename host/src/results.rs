@@ -234,10 +234,18 @@ pub struct PathResult {
 /// Distribution of a stage's cycles.
 #[derive(Debug, Clone, Serialize)]
 pub struct CycleQuantiles {
+    /// Least.
+    pub min: u64,
     /// Median.
     pub p50: u64,
+    /// 90th percentile.
+    pub p90: u64,
     /// 99th percentile.
     pub p99: u64,
+    /// 99.9th percentile.
+    pub p999: u64,
+    /// 99.99th percentile.
+    pub p9999: u64,
     /// Largest.
     pub max: u64,
 }

@@ -181,3 +181,17 @@ fn a_dropped_message_is_missed_without_being_late() {
     let text = unwrapped(&table(&results, 120, false));
     assert!(text.contains("axis misses 3 of 200 deadlines.") && !text.contains("late)"), "{text}");
 }
+
+#[test]
+fn a_task_without_a_deadline_keeps_none_and_may_still_starve() {
+    let mut results = synthetic::sweep();
+    for run in &mut results.runs {
+        let task = &mut run.tasks[1];
+        (task.jobs, task.missed, task.lateness_us.max) = (10, 0, None);
+    }
+    results.runs[4].tasks[1].jobs = 0;
+    results.runs[4].tasks[1].response_us = None;
+    let text = unwrapped(&table(&results, 120, false));
+    assert!(text.contains("command has no deadline, and gets no job at flood 15,000 pps."), "{text}");
+    assert!(!text.contains("command keep"), "{text}");
+}

@@ -3,9 +3,9 @@
 
 use crate::results::{CycleQuantiles, Quantiles};
 
-/// Value of rank `ceil(permille / 1000 * n)` (nearest rank: always a value that occurred).
-fn rank(sorted: &[u64], permille: usize) -> u64 {
-    let position = (sorted.len() * permille).div_ceil(1000).max(1) - 1;
+/// Value of rank `ceil(share / 10,000 * n)` (nearest rank: always a value that occurred).
+fn rank(sorted: &[u64], share: usize) -> u64 {
+    let position = (sorted.len() * share).div_ceil(10_000).max(1) - 1;
     sorted[position]
 }
 
@@ -22,8 +22,8 @@ pub fn quantiles_us(cycles: &[u64], cpu_hz: u64) -> Option<Quantiles> {
     }
     let mut sorted = cycles.to_vec();
     sorted.sort_unstable();
-    let at = |permille| microseconds(rank(&sorted, permille) as f64, cpu_hz);
-    Some(Quantiles { min: at(0), p50: at(500), p90: at(900), p99: at(990), p999: at(999), max: at(1000) })
+    let at = |share| microseconds(rank(&sorted, share) as f64, cpu_hz);
+    Some(Quantiles { min: at(0), p50: at(5000), p90: at(9000), p99: at(9900), p999: at(9990), max: at(10_000) })
 }
 
 /// Distribution of cycles; `None` of none.
@@ -33,7 +33,16 @@ pub fn cycle_quantiles(cycles: &[u64]) -> Option<CycleQuantiles> {
     }
     let mut sorted = cycles.to_vec();
     sorted.sort_unstable();
-    Some(CycleQuantiles { p50: rank(&sorted, 500), p99: rank(&sorted, 990), max: rank(&sorted, 1000) })
+    let at = |share| rank(&sorted, share);
+    Some(CycleQuantiles {
+        min: at(0),
+        p50: at(5000),
+        p90: at(9000),
+        p99: at(9900),
+        p999: at(9990),
+        p9999: at(9999),
+        max: at(10_000),
+    })
 }
 
 #[cfg(test)]

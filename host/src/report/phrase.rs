@@ -32,9 +32,19 @@ impl Points<'_> {
 
     /// The loads above 0 at which none of the flow's packets were offered, though some were at others.
     pub fn silent(&self, flows: &[Option<&FlowResult>]) -> Option<String> {
+        self.loads(flows.iter().map(|flow| flow.is_some_and(|f| f.offered == 0)))
+    }
+
+    /// The loads above 0 at which the task had no job.
+    pub fn idle(&self, tasks: &[Option<&TaskResult>]) -> Option<String> {
+        self.loads(tasks.iter().map(|task| outcome(*task) == Outcome::Idle))
+    }
+
+    /// The loads above 0 of which this holds.
+    fn loads(&self, holds: impl Iterator<Item = bool>) -> Option<String> {
         let key = self.key?;
-        let none = |(flow, x): &(&Option<&FlowResult>, &f64)| **x != 0.0 && flow.is_some_and(|f| f.offered == 0);
-        let loads: Vec<String> = flows.iter().zip(&self.x).filter(none).map(|(_, x)| format::load(*x)).collect();
+        let chosen = holds.zip(&self.x).filter(|(holds, x)| *holds && **x != 0.0);
+        let loads: Vec<String> = chosen.map(|(_, x)| format::load(*x)).collect();
         (!loads.is_empty()).then(|| {
             let unit = super::sweep::unit(key);
             let gap = if unit.is_empty() { "" } else { " " };

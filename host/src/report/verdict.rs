@@ -115,12 +115,21 @@ fn deadlines(points: &Points, series: &Series) -> Vec<String> {
     let of = |name: &str| -> Vec<Option<&TaskResult>> {
         series.runs.iter().map(|run| run.tasks.iter().find(|task| task.name == name)).collect()
     };
-    let (keep, miss): (Vec<_>, Vec<_>) = tasks.into_iter().partition(|name| {
+    // Without a deadline a task has no lateness, but it may still starve.
+    let (timed, untimed): (Vec<_>, Vec<_>) = tasks.into_iter().partition(|name| {
+        of(name).iter().flatten().any(|task| task.lateness_us.max.is_some())
+            || of(name).iter().flatten().all(|task| task.jobs == 0)
+    });
+    let (keep, miss): (Vec<_>, Vec<_>) = timed.into_iter().partition(|name| {
         let tasks = of(name);
         tasks.iter().flatten().all(|task| task.missed == 0) && !phrase::has_idle_run(points, &tasks)
     });
     let mut sentences: Vec<String> =
         miss.iter().map(|name| format!("{} {}.", format::clean(name), phrase::deadlines(points, &of(name)))).collect();
+    sentences.extend(untimed.iter().filter_map(|name| {
+        let loads = points.idle(&of(name))?;
+        Some(format!("{} has no deadline, and gets no job at {loads}.", format::clean(name)))
+    }));
     if !keep.is_empty() {
         let verb = if keep.len() == 1 { "keeps" } else { "keep" };
         let worst = keep.iter().flat_map(|name| of(name)).flatten().filter_map(|task| task.lateness_us.max);

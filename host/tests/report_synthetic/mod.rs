@@ -186,5 +186,9 @@ fn background_flow(pps: f64, pressure: f64) -> FlowResult {
 }
 
 fn path(name: &str, p50: u64, max: u64) -> PathResult {
-    PathResult { name: name.into(), count: 4_321, cycles: CycleQuantiles { p50, p99: (p50 + max) / 2, max } }
+    PathResult {
+        name: name.into(),
+        count: 4_321,
+        cycles: CycleQuantiles { min: p50 / 2, p50, p90: p50, p99: (p50 + max) / 2, p999: max, p9999: max, max },
+    }
 }
