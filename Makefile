@@ -2,7 +2,7 @@
 
 VENV := build/venv
 CLANG_FORMAT := clang-format-14
-C_FILES := $(shell git ls-files 'device/**/*.c' 'device/**/*.h' 'soc/**/*.cpp' 'soc/**/*.h')
+C_FILES := $(shell git ls-files 'device/**/*.c' 'device/**/*.h' 'soc/**/*.cpp' 'soc/**/*.h' 'scenarios/library/*.c' 'scenarios/library/*.h')
 SV_FILES := $(shell git ls-files 'nic/**/*.sv')
 
 help:

@@ -21,8 +21,8 @@
 #define WEIR_FLOWS 16
 #endif
 
-// Lists in which flows are looked up by port, a power of two. 1: one list, best for a handful of sockets; more: a hash
-// table, whose cost does not grow with the number of sockets.
+// Lists in which flows are looked up by port, a power of two. 1: one list, best for one or two sockets; more: a hash
+// table, whose cost does not grow with the number of sockets (docs/receive-library.md, "How it decides").
 #ifndef WEIR_FLOW_LISTS
 #define WEIR_FLOW_LISTS 1
 #endif
