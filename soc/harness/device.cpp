@@ -6,6 +6,7 @@
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "Vdevice.h"
@@ -90,9 +91,7 @@ struct weir_device {
 
     Context context = kBoot;
     uint32_t stack_limit = 0;
-    struct {
-        uint32_t tcb, lowest;
-    } stacks[WEIR_THREADS_MAX] = {};
+    std::unordered_map<uint32_t, uint32_t> stacks; // lowest address, by task
     uint64_t off_since = 0;
     uint64_t off_max = 0;
     bool off = true;
@@ -324,12 +323,8 @@ struct weir_device {
 
     void set_limit(uint32_t tcb)
     {
-        stack_limit = 0;
-        for (const auto &stack : stacks) {
-            if (stack.tcb == tcb && tcb != 0) {
-                stack_limit = stack.lowest + kContextBytes;
-            }
-        }
+        auto stack = stacks.find(tcb);
+        stack_limit = stack == stacks.end() ? 0 : stack->second + kContextBytes;
     }
 
     // Nothing happens until a timer, the wire or `until`: go there.
@@ -412,9 +407,9 @@ EXPORT int weir_device_read(weir_device *device, uint32_t address, void *bytes, 
     return 0;
 }
 
-EXPORT void weir_device_set_stack(weir_device *device, uint32_t slot, uint32_t tcb, uint32_t lowest)
+EXPORT void weir_device_set_stack(weir_device *device, uint32_t tcb, uint32_t lowest)
 {
-    device->stacks[slot % WEIR_THREADS_MAX] = {tcb, lowest};
+    device->stacks[tcb] = lowest;
 }
 
 EXPORT void weir_device_receive(weir_device *device, const uint8_t *bytes, uint32_t length, uint64_t start)

@@ -38,7 +38,6 @@ struct weir_event {
 };
 
 #define WEIR_WATCH_MAX 2
-#define WEIR_THREADS_MAX 16
 
 struct weir_config {
     uint64_t byte_cycles_numerator; // cycles per byte on the wire = numerator / denominator
@@ -68,9 +67,9 @@ void weir_device_free(struct weir_device *device);
 int weir_device_write(struct weir_device *device, uint32_t address, const void *bytes, uint32_t count);
 int weir_device_read(struct weir_device *device, uint32_t address, void *bytes, uint32_t count);
 
-// Whose stack has which lowest address: from now on a stack pointer below it (and below what the kernel needs to save
-// a context) stops the run.
-void weir_device_set_stack(struct weir_device *device, uint32_t slot, uint32_t tcb, uint32_t lowest);
+// The lowest address of the stack of the task `tcb`: from now on a stack pointer below it (and below what the kernel
+// needs to save a context) stops the run.
+void weir_device_set_stack(struct weir_device *device, uint32_t tcb, uint32_t lowest);
 
 // Puts a frame (without frame check sequence) on the wire, first preamble bit at `start`, which is not in the past and
 // not before the end of the previous frame. Copied.

@@ -70,7 +70,7 @@ type New = unsafe extern "C" fn(*const Config) -> *mut RawDevice;
 type Free = unsafe extern "C" fn(*mut RawDevice);
 type Write = unsafe extern "C" fn(*mut RawDevice, u32, *const u8, u32) -> c_int;
 type Read = unsafe extern "C" fn(*mut RawDevice, u32, *mut u8, u32) -> c_int;
-type SetStack = unsafe extern "C" fn(*mut RawDevice, u32, u32, u32);
+type SetStack = unsafe extern "C" fn(*mut RawDevice, u32, u32);
 type Receive = unsafe extern "C" fn(*mut RawDevice, *const u8, u32, u64);
 type Run = unsafe extern "C" fn(*mut RawDevice, u64) -> c_int;
 type Get64 = unsafe extern "C" fn(*const RawDevice) -> u64;
@@ -174,9 +174,9 @@ impl Device {
     }
 
     /// Guards a task's stack.
-    pub fn set_stack(&mut self, slot: u32, tcb: u32, lowest: u32) {
+    pub fn set_stack(&mut self, tcb: u32, lowest: u32) {
         // SAFETY: plain numbers.
-        unsafe { (self.functions.set_stack)(self.raw, slot, tcb, lowest) }
+        unsafe { (self.functions.set_stack)(self.raw, tcb, lowest) }
     }
 
     /// Puts a frame on the wire.

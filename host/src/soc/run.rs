@@ -214,7 +214,7 @@ impl Session<'_> {
         for slot in 0..THREADS_MAX as u32 {
             let handle = self.device.read_word(table + 8 * slot);
             let stack = self.device.read_word(table + 8 * slot + 4);
-            self.device.set_stack(slot, handle, stack);
+            self.device.set_stack(handle, stack);
             handles.push(handle);
         }
         let thread = |slot: usize, name: &str, kind, priority| Thread {
