@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
+use weir::nic::{Nic, Settings};
 use weir::scenario::{self, Overrides, Scenario, Variant};
 use weir::soc::{Image, Outcome, Runner, open_library};
 use weir::workshop::Workshop;
@@ -55,7 +56,45 @@ fn megahertz(cycles: u64, time: Duration) -> f64 {
     cycles as f64 / time.as_secs_f64() / 1e6
 }
 
+/// The settings of the thesis' second experiment, an urgent queue first, and a frame of each queue in turn.
+const NIC: &str = "[[queue]]
+name = 'urgent'
+[[queue]]
+name = 'a'
+packet_timer_us = 11000
+absolute_timer_us = 21000
+[[queue]]
+name = 'b'
+packet_timer_us = 8000
+absolute_timer_us = 16000
+[[queue]]
+name = 'c'
+packet_timer_us = 6000
+absolute_timer_us = 11000
+";
+
+/// Frames per second of the NIC's model, frames in memory.
+fn nic_model() -> f64 {
+    const FRAMES: usize = 1 << 20;
+    const ROUNDS: u64 = 64;
+    let settings = Settings::parse(NIC).expect("settings");
+    let frames: Vec<(u64, usize)> = (0..FRAMES).map(|i| (i as u64 * 672, i * 7 / 3 % 4)).collect();
+    let mut nic = Nic::new(&settings);
+    let mut announced = 0;
+    let start = Instant::now();
+    for round in 0..ROUNDS {
+        for (time, queue) in &frames {
+            let time = time + round * FRAMES as u64 * 672;
+            nic.frame(time, *queue, |interrupt| announced += u64::from(interrupt.frames));
+        }
+    }
+    let rate = (ROUNDS * FRAMES as u64) as f64 / start.elapsed().as_secs_f64();
+    assert!(announced > 0);
+    rate
+}
+
 fn main() {
+    println!("model of the multiqueue NIC: {:.0} million frames/s", nic_model() / 1e6);
     let folder = env::temp_dir().join(format!("weir-bench-{}", std::process::id()));
     fs::create_dir_all(&folder).expect("a writable folder");
     let (busy, low_rate) = (scenario(&folder, BUSY), scenario(&folder, LOW_RATE));

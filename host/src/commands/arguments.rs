@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 
 use super::requirement::Requirement;
-use super::{check, input, list, run};
+use super::{check, input, list, nic_trace, run};
 use crate::scenario::Overrides;
 use crate::workshop::Workshop;
 
@@ -45,6 +45,8 @@ enum Command {
         #[command(flatten)]
         overrides: Overrides,
     },
+    /// Shows which interrupts a multiqueue NIC makes of a capture
+    NicTrace(nic_trace::NicTraceArguments),
     /// Lists the scenarios that come with weir
     List {
         /// Another folder
@@ -100,6 +102,7 @@ pub fn main() -> ExitCode {
         Command::Check { file, overrides } => {
             input::read(file, overrides).and_then(|checked| print(Ok(check::describe(&checked))))
         }
+        Command::NicTrace(options) => nic_trace::run(options),
         Command::List { folder } => print(list_scenarios(folder.clone())),
     };
     ExitCode::from(match result {

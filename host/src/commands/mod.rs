@@ -5,6 +5,7 @@ mod arguments;
 mod check;
 mod input;
 mod list;
+mod nic_trace;
 mod requirement;
 mod run;
 

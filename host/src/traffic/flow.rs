@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 use smoltcp::wire::{EthernetAddress, IpProtocol};
 
 use super::address::Subnet;
-use super::headers::{self, Network};
+use super::headers::{self, Ipv4Header, Network};
 use crate::scenario::{Listen, Protocol, Scenario, TaskKind};
 
 /// The flow of a frame.
@@ -63,14 +63,28 @@ impl Classifier {
         if header.fragment || ![self.device, self.broadcast, Ipv4Addr::BROADCAST].contains(&header.dst) {
             return None;
         }
-        let protocol = match header.protocol {
-            IpProtocol::Udp => Protocol::Udp,
-            IpProtocol::Tcp => Protocol::Tcp,
-            _ => return None,
-        };
-        let port = headers::read_u16(frame, header.transport? + 2)?;
-        let listen = Listen { protocol, port };
+        let listen = destination(frame, header)?;
         let matches = |from: &Option<Ipv4Addr>| from.is_none_or(|from| from == header.src);
         self.flows.iter().find(|(_, l, from)| *l == listen && matches(from)).map(|(index, ..)| *index)
     }
+}
+
+/// Protocol and destination port of a UDP or TCP packet with this header.
+fn destination(frame: &[u8], header: Ipv4Header) -> Option<Listen> {
+    let protocol = match header.protocol {
+        IpProtocol::Udp => Protocol::Udp,
+        IpProtocol::Tcp => Protocol::Tcp,
+        _ => return None,
+    };
+    Some(Listen { protocol, port: headers::read_u16(frame, header.transport? + 2)? })
+}
+
+/// Sender of a frame, and the port that it goes to: what is in it of both. Fragments go to no port.
+pub fn receiver(frame: &[u8]) -> (Option<Ipv4Addr>, Option<Listen>) {
+    let Network::Ipv4(start) = headers::network(frame) else {
+        return (None, None);
+    };
+    let header = headers::ipv4_header(frame, start);
+    let port = if header.fragment { None } else { destination(frame, header) };
+    (Some(header.src), port)
 }

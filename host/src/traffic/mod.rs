@@ -54,7 +54,7 @@ pub use address::{Subnet, mac_of};
 pub use capture::{Capture, MAX_CAPTURE_BYTES, MAX_FRAME_BYTES};
 pub use capture_error::{CaptureError, CaptureProblem};
 pub use error::TrafficError;
-pub use flow::FlowId;
+pub use flow::{FlowId, receiver};
 pub use frame::MAX_UDP_PAYLOAD_BYTES;
 pub use host::HOST_DELAY_US;
 pub use link::MIN_FRAME_BYTES;
