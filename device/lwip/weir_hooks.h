@@ -28,6 +28,7 @@ struct lwip_sock;
 int weir_lwip_setsockopt(struct lwip_sock *sock, int level, int option, const void *value, uint32_t length, int *error);
 int weir_lwip_getsockopt(struct lwip_sock *sock, int level, int option, void *value, uint32_t *length, int *error);
 u32_t weir_lwip_fetch(sys_mbox_t *mbox, void **message, u32_t timeout);
+u32_t weir_lwip_tryfetch(sys_mbox_t *mbox, void **message);
 
 #define LWIP_HOOK_SOCKETS_SETSOCKOPT(s, sock, level, optname, optval, optlen, err)                                     \
     weir_lwip_setsockopt(sock, level, optname, optval, optlen, err)
@@ -39,6 +40,8 @@ u32_t weir_lwip_fetch(sys_mbox_t *mbox, void **message, u32_t timeout);
 #ifdef LWIP_HDR_API_H
 #define sys_arch_mbox_fetch(mbox, message, timeout)                                                                    \
     (WEIR_LWIP_ACTIVE ? weir_lwip_fetch(mbox, message, timeout) : sys_arch_mbox_fetch(mbox, message, timeout))
+#define sys_arch_mbox_tryfetch(mbox, message)                                                                          \
+    (WEIR_LWIP_ACTIVE ? weir_lwip_tryfetch(mbox, message) : sys_arch_mbox_tryfetch(mbox, message))
 #endif
 
 #endif

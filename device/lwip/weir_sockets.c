@@ -19,15 +19,19 @@
 #include "weir_hooks.h"
 
 #undef sys_arch_mbox_fetch
+#undef sys_arch_mbox_tryfetch
 
 static struct {
-    const sys_mbox_t *mbox; // where the receiving task waits; NULL: TCP connections only
+    const sys_mbox_t *mbox; // where the receiving task waits; NULL: nobody can
+    // The task that received last; until one has, that opened the socket. Only compared: it may be gone.
     TaskHandle_t receiver;
+    uint8_t receiver_priority;
     struct weir_so_flow asked; // by setsockopt()
     bool seen;
 } sockets[WEIR_FLOWS];
 
 static uint32_t fingerprint; // of lwIP's lists when the flows were last compared with them
+static bool without_flow;    // a socket found no room in the table then
 
 // Calls `each` for every socket with a local port. With the core lock.
 static void for_each_socket(void (*each)(weir_match match, const sys_mbox_t *mbox))
@@ -44,25 +48,31 @@ static void for_each_socket(void (*each)(weir_match match, const sys_mbox_t *mbo
         each(weir_match_port(WEIR_PROTOCOL_TCP, pcb->local_port), NULL);
     }
     for (const struct tcp_pcb *pcb = tcp_active_pcbs; pcb != NULL; pcb = pcb->next) {
-        each(weir_match_port(WEIR_PROTOCOL_TCP, pcb->local_port), NULL);
+        const struct netconn *conn = pcb->callback_arg;
+        each(weir_match_port(WEIR_PROTOCOL_TCP, pcb->local_port), conn == NULL ? NULL : &conn->recvmbox);
     }
 }
 
+// A sum: lwIP changes the order of its lists as it looks up sockets.
 static void add_fingerprint(weir_match match, const sys_mbox_t *mbox)
 {
-    fingerprint = (fingerprint ^ match ^ (uint32_t)(uintptr_t)mbox) * UINT32_C(16777619);
+    fingerprint += (match ^ (uint32_t)(uintptr_t)mbox) * UINT32_C(2654435761);
 }
 
 static uint8_t priority_of(uint8_t flow)
 {
-    UBaseType_t priority = sockets[flow].asked.priority;
-    if (priority == 0U) {
-        priority = uxTaskPriorityGet(sockets[flow].receiver);
-    }
-    return (uint8_t)priority;
+    uint8_t asked = sockets[flow].asked.priority;
+    return asked != 0U ? asked : sockets[flow].receiver_priority;
+}
+
+// A task's own, not what it has inherited with the core lock.
+static uint8_t own_priority(void)
+{
+    return (uint8_t)uxTaskBasePriorityGet(NULL);
 }
 
 // The IP stack's own packets (ARP and the like) matter as much as those of the most urgent socket that depends on them.
+// With the port's lock.
 static void system_priority_follows(void)
 {
     uint8_t highest = 1;
@@ -70,10 +80,8 @@ static void system_priority_follows(void)
         const struct weir_flow *flow = weir_flow(i);
         highest = flow->match != WEIR_MATCH_REFUSED && flow->priority > highest ? flow->priority : highest;
     }
-    weir_port_state state = weir_port_lock();
     weir_flow_set_priority(WEIR_FLOW_ADDRESS, highest);
     weir_flow_set_priority(WEIR_FLOW_CONTROL, highest);
-    weir_port_unlock(state);
 }
 
 static void flow_open(weir_match match, const sys_mbox_t *mbox)
@@ -85,20 +93,23 @@ static void flow_open(weir_match match, const sys_mbox_t *mbox)
     weir_port_state state = weir_port_lock();
     uint8_t flow = weir_flow_find(match);
     if (flow == WEIR_NO_FLOW) {
-        flow = weir_flow_add(match, (uint8_t)uxTaskPriorityGet(self));
+        flow = weir_flow_add(match, own_priority());
         if (flow != WEIR_NO_FLOW) {
             memset(&sockets[flow], 0, sizeof sockets[flow]);
             sockets[flow].receiver = self;
+            sockets[flow].receiver_priority = own_priority();
         }
     }
     weir_port_unlock(state);
     if (flow == WEIR_NO_FLOW) {
+        without_flow = true;
         return;
     }
-    sockets[flow].seen = true;
-    if (mbox != NULL) {
+    // A listener's own mailbox, not those of its connections, which come later in lwIP's lists.
+    if (!sockets[flow].seen || sockets[flow].mbox == NULL) {
         sockets[flow].mbox = mbox;
     }
+    sockets[flow].seen = true;
 }
 
 static void flows_close_unseen(void)
@@ -118,37 +129,49 @@ static void flows_close_unseen(void)
 void weir_lwip_unlock(void)
 {
     uint32_t before = fingerprint;
-    fingerprint = UINT32_C(2166136261);
+    fingerprint = 0;
     for_each_socket(add_fingerprint);
-    if (fingerprint != before) {
+    if (fingerprint != before || without_flow) { // a flow may have ended in the meantime
+        without_flow = false;
         for_each_socket(flow_open);
         flows_close_unseen();
+        weir_port_state state = weir_port_lock();
         system_priority_follows();
+        weir_port_unlock(state);
     }
     sys_mutex_unlock(&lock_tcpip_core);
 }
 
-static void receiver_is(uint8_t flow, TaskHandle_t task)
+// The calling task receives from this mailbox, or is about to.
+static void received_by_caller(const sys_mbox_t *mbox)
 {
-    sockets[flow].receiver = task;
-    uint8_t priority = priority_of(flow);
-    weir_port_state state = weir_port_lock();
-    weir_flow_set_priority(flow, priority);
-    weir_port_unlock(state);
-    system_priority_follows();
+    TaskHandle_t self = xTaskGetCurrentTaskHandle();
+    uint8_t priority = own_priority();
+    for (uint8_t i = 0; i < WEIR_FLOWS; i++) {
+        if (sockets[i].mbox == mbox) {
+            if (sockets[i].receiver != self || sockets[i].receiver_priority != priority) {
+                weir_port_state state = weir_port_lock();
+                sockets[i].receiver = self;
+                sockets[i].receiver_priority = priority;
+                weir_flow_set_priority(i, priority_of(i));
+                system_priority_follows();
+                weir_port_unlock(state);
+            }
+            return;
+        }
+    }
 }
 
 u32_t weir_lwip_fetch(sys_mbox_t *mbox, void **message, u32_t timeout)
 {
-    for (uint8_t i = 0; i < WEIR_FLOWS; i++) {
-        if (sockets[i].mbox == mbox) {
-            if (sockets[i].receiver != xTaskGetCurrentTaskHandle()) {
-                receiver_is(i, xTaskGetCurrentTaskHandle());
-            }
-            break;
-        }
-    }
+    received_by_caller(mbox);
     return sys_arch_mbox_fetch(mbox, message, timeout);
+}
+
+u32_t weir_lwip_tryfetch(sys_mbox_t *mbox, void **message)
+{
+    received_by_caller(mbox);
+    return sys_arch_mbox_tryfetch(mbox, message);
 }
 
 // The socket's flow, or an errno.
@@ -180,16 +203,15 @@ static int set_flow(uint8_t flow, const struct weir_so_flow *asked)
         (asked->sender_bytes != 0U && asked->sender_bytes != 4U && asked->sender_bytes != 16U)) {
         return EINVAL;
     }
-    sockets[flow].asked = *asked;
-    uint8_t priority = priority_of(flow);
-    weir_port_state state = weir_port_lock();
     uint32_t sender[4];
     memcpy(sender, asked->sender, sizeof sender);
+    weir_port_state state = weir_port_lock();
+    sockets[flow].asked = *asked;
     weir_flow_set_server(flow, &server);
     weir_flow_set_sender(flow, sender, (uint8_t)(asked->sender_bytes / 4U));
-    weir_flow_set_priority(flow, priority);
-    weir_port_unlock(state);
+    weir_flow_set_priority(flow, priority_of(flow));
     system_priority_follows();
+    weir_port_unlock(state);
     return 0;
 }
 

@@ -94,6 +94,29 @@ static void random_options(void)
     CHECK(good > 30000U && good < 270000U);
 }
 
+// Fragments: payload is not taken for a header, and a header comes whole or not at all.
+static void fragments(void)
+{
+    uint8_t frame[FRAME_MAX] = {[12] = 8, [14] = 0x45, [14 + 9] = 6, [TCP_AT + 12] = 0x60, [OPTIONS_AT] = 2};
+    for (uint32_t units = 1; units < 0x2000U; units++) {
+        frame[14 + 6] = (uint8_t)(units >> 8);
+        frame[14 + 7] = (uint8_t)units;
+        CHECK(lwip_guard_passes(frame, FRAME_MAX) == (units * 8U >= 60U));
+    }
+    frame[14 + 6] = 0x20; // the first of several
+    frame[14 + 7] = 0;
+    CHECK(!lwip_guard_passes(frame, FRAME_MAX));
+    frame[OPTIONS_AT] = 1;
+    frame[OPTIONS_AT + 1] = 1;
+    frame[OPTIONS_AT + 2] = 1;
+    frame[OPTIONS_AT + 3] = 1;
+    CHECK(lwip_guard_passes(frame, OPTIONS_AT + 4));
+    CHECK(!lwip_guard_passes(frame, OPTIONS_AT + 3));
+    CHECK(!lwip_guard_passes(frame, TCP_AT + 8));
+    frame[TCP_AT + 12] = 0x50;
+    CHECK(lwip_guard_passes(frame, OPTIONS_AT));
+}
+
 static void other_protocols(void)
 {
     uint8_t frame[FRAME_MAX] = {[12] = 8, [14] = 0x45, [14 + 9] = 6, [TCP_AT + 12] = 0x60, [OPTIONS_AT] = 2};
@@ -114,6 +137,7 @@ int main(int argc, char **argv)
         {"options that lead out of it do not", bad_options},
         {"frames cut anywhere are lwIP's matter", cut_frames},
         {"300,000 random options: as by the definition", random_options},
+        {"fragments: a header comes whole", fragments},
         {"other protocols pass", other_protocols},
     };
     CHECK(argc == 2);

@@ -5,6 +5,7 @@
 #include "lwip/pbuf.h"
 #include "lwip/tcpip.h"
 #include "netif/ethernet.h"
+#include "semphr.h"
 
 static struct pbuf_custom pbufs[WEIR_BUFFERS];
 static struct netif *weir_netif;
@@ -25,7 +26,9 @@ static void input(const struct weir_packet *packet)
     pbufs[buffer].custom_free_function = pbuf_freed;
     struct pbuf *p = pbuf_alloced_custom(PBUF_RAW, packet->length, PBUF_REF, &pbufs[buffer], weir_buffer_data(buffer),
                                          packet->length);
-    sys_mutex_lock(&lock_tcpip_core);
+    while (xSemaphoreTakeRecursive(lock_tcpip_core.mut, portMAX_DELAY) != pdTRUE) {
+        // The booster has raised this task: ask again, so that the holder inherits that.
+    }
     if (ethernet_input(p, weir_netif) != ERR_OK) {
         pbuf_free(p);
     }

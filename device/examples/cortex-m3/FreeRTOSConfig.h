@@ -40,6 +40,7 @@
 #define INCLUDE_vTaskSuspend 1
 #define INCLUDE_vTaskPrioritySet 1
 #define INCLUDE_uxTaskPriorityGet 1
+#define INCLUDE_xTaskAbortDelay 1
 #define INCLUDE_xTaskGetCurrentTaskHandle 1
 
 #define APP_STACK_WORDS 256

@@ -42,6 +42,7 @@ void board_tick_start(void);
 #define INCLUDE_vTaskSuspend 1
 #define INCLUDE_vTaskPrioritySet 1
 #define INCLUDE_uxTaskPriorityGet 1
+#define INCLUDE_xTaskAbortDelay 1
 #define INCLUDE_xTaskGetCurrentTaskHandle 1
 
 #define APP_STACK_WORDS 1024

@@ -59,6 +59,7 @@
 #define INCLUDE_xTaskDelayUntil 1
 #define INCLUDE_vTaskPrioritySet 1
 #define INCLUDE_uxTaskPriorityGet 1
+#define INCLUDE_xTaskAbortDelay 1
 #define INCLUDE_xTaskGetHandle 1
 #define INCLUDE_xTaskGetIdleTaskHandle 1
 #define INCLUDE_xTaskGetCurrentTaskHandle 1

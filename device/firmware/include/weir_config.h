@@ -86,6 +86,7 @@ static inline void weir_driver_acknowledge(void)
 
 #define WEIR_ON_QUEUED(buffer) trace(TRACE_RX_QUEUED, buffer)
 #define WEIR_ON_DROPPED(buffer, why) trace(TRACE_RX_DROPPED, (uint32_t)(buffer) | (uint32_t)(why) << 16)
+#define WEIR_ON_DISCARDED(buffer) trace(TRACE_RX_DROPPED, (uint32_t)(buffer) | WEIR_DROP_LIMITED << 16)
 #define WEIR_ON_ABANDONED(buffer) trace(TRACE_RX_FREED, buffer)
 #define WEIR_ON_GIVEN(buffer) trace(TRACE_RX_GIVEN, buffer)
 #define WEIR_ON_POLLING(on) trace_always(TRACE_POLLING, on)

@@ -46,7 +46,9 @@ static void network_task(void *argument)
     for (;;) {
         struct weir_packet packet;
         if (next(&packet)) {
-            network.input(&packet);
+            if (packet.length != 0U) {
+                network.input(&packet);
+            }
         } else {
             (void)ulTaskNotifyTake(pdTRUE, portMAX_DELAY);
         }
@@ -62,6 +64,9 @@ static void booster(void *argument)
         int32_t priority = weir_flows_priority();
         if (priority > weir_freertos_state.priority) {
             set_priority(priority);
+            // If it waits for a lock, the lock's holder has inherited the priority that it had. Waking it makes it ask
+            // again.
+            (void)xTaskAbortDelay(network.task);
         }
         weir_freertos_state.boosting = false;
         taskEXIT_CRITICAL();

@@ -7,8 +7,10 @@
 //   network task   does the protocol work, one packet at a time, and lowers itself to each packet's priority before it
 //                  begins; when nothing waits it blocks at the priority of its last packet.
 //   booster        above all flows; the interrupt wakes it when a packet waits that is more urgent than what the
-//   network
-//                  task runs at, and all it does is raise the network task.
+//                  network task runs at, and all it does is raise the network task, and with it whoever holds what
+//                  that waits for.
+//
+// FreeRTOSConfig.h needs INCLUDE_xTaskAbortDelay, besides vTaskPrioritySet and uxTaskPriorityGet.
 //
 // A steady stream of one priority needs no change of priority and no booster. Price of both: docs/receive-library.md.
 
@@ -39,7 +41,8 @@ static inline void weir_port_unlock(weir_port_state state)
 struct weir_packet;
 
 struct weir_freertos_config {
-    // Does the protocol work for one packet. Network task, without any lock.
+    // Does the protocol work for one packet. Network task, without any lock. Where it waits, the wait may end before
+    // its time (xTaskAbortDelay()): take mutexes again until they are taken.
     void (*input)(const struct weir_packet *packet);
     uint16_t stack_words; // of the network task
     uint16_t booster_stack_words;

@@ -15,8 +15,9 @@ static struct {
     struct weir_rx_books books; // first: simulators find them by this variable's name
     uint16_t clean_first;
     uint16_t dirty_first;
-    uint16_t dirty_listed; // of books.dirty; the others are in the hands of a refill()
-    int32_t shared;        // buffers that flows can still hold beyond their reserves
+    uint16_t dirty_last; // undefined if there are none
+    int32_t shared;      // buffers that flows can still hold beyond their reserves
+    uint16_t held_max;   // with so many held, a flow can have its first buffer only
     // As configured.
     uint16_t refill;
     uint16_t ring;
@@ -54,10 +55,12 @@ static inline void drop(uint16_t buffer, enum weir_drop why)
     WEIR_ON_DROPPED(buffer, why);
 }
 
-// Buffers in the IP stack and its sockets: each flow has a reserve, and the rest, beyond a full ring, is shared.
+// Buffers in the IP stack and its sockets: each flow has a reserve, and the rest, beyond a full ring, is shared. Every
+// flow can have one buffer, and one more is always left, so that sockets that nobody reads cannot empty the ring.
 static inline bool may_hold(const struct weir_flow *flow)
 {
-    return flow->held < WEIR_FLOW_RESERVE || weir_rx.shared > 0;
+    return flow->held == 0U ||
+           (weir_rx.books.held < weir_rx.held_max && (flow->held < WEIR_FLOW_RESERVE || weir_rx.shared > 0));
 }
 
 static inline bool within_limit(struct weir_flow *flow)
@@ -268,6 +271,17 @@ int32_t weir_rx_interrupt(bool timer)
     return weir_flows_priority();
 }
 
+// Nobody has read it through the cache.
+static void put_clean(uint16_t buffer)
+{
+    weir_slots[buffer].next = weir_rx.clean_first;
+    weir_rx.clean_first = buffer;
+    weir_rx.books.clean++;
+    if (weir_rx.books.with_nic < weir_rx.ring) {
+        give_clean();
+    }
+}
+
 bool weir_rx_next(struct weir_packet *packet)
 {
     uint8_t to = weir_flows_highest();
@@ -277,23 +291,32 @@ bool weir_rx_next(struct weir_packet *packet)
     uint16_t buffer = weir_flow_take(to);
     struct weir_flow *flow = weir_flow(to);
     weir_rx.books.waiting--;
+    packet->flow = to;
+    packet->priority = flow->priority;
+    packet->buffer = buffer;
+    if (unlikely(!may_hold(flow))) { // those before it are still held
+        flow->limited++;
+        packet->length = 0;
+        WEIR_ON_DISCARDED(buffer);
+        put_clean(buffer);
+        return true;
+    }
     weir_rx.books.held++;
     flow->held++;
     if (flow->held > WEIR_FLOW_RESERVE) {
         weir_rx.shared--;
     }
-    packet->buffer = buffer;
     packet->length = weir_slots[buffer].length;
-    packet->flow = to;
-    packet->priority = flow->priority;
     return true;
 }
 
 static inline void put_dirty(uint16_t buffer)
 {
+    if (weir_rx.books.dirty == 0U) {
+        weir_rx.dirty_last = buffer;
+    }
     weir_slots[buffer].next = weir_rx.dirty_first;
     weir_rx.dirty_first = buffer;
-    weir_rx.dirty_listed++;
     weir_rx.books.dirty++;
 }
 
@@ -301,28 +324,26 @@ static inline void put_dirty(uint16_t buffer)
 static void refill(void)
 {
     weir_port_state state = weir_port_lock();
-    uint16_t buffer = weir_rx.dirty_first;
-    uint16_t count = weir_rx.dirty_listed;
-    weir_rx.dirty_listed = 0;
-    weir_port_unlock(state);
-    // Their last users have read them through the cache. Nobody reads them from here on, so that nothing of them can
-    // come back into the cache before the NIC has written.
-    weir_port_invalidate_all();
-    for (; count > 0U; count--) {
-        uint16_t next = weir_slots[buffer].next;
-        state = weir_port_lock();
-        weir_rx.books.dirty--;
-        if (weir_rx.books.with_nic < weir_rx.ring) {
-            give(buffer);
-            WEIR_ON_GIVEN(buffer);
-        } else {
-            weir_slots[buffer].next = weir_rx.clean_first;
-            weir_rx.clean_first = buffer;
-            weir_rx.books.clean++;
-        }
-        weir_port_unlock(state);
-        buffer = next;
+    if (weir_rx.books.dirty != 0U) {
+        // Their last users have read them through the cache. Nobody reads them from here on, so that nothing of them
+        // can come back into the cache before the NIC has written. All at once and with the lock: if a more urgent
+        // task came in between, they would be out of the interrupt's reach for as long as that has the CPU.
+        weir_port_invalidate_all();
+        weir_slots[weir_rx.dirty_last].next = weir_rx.clean_first;
+        weir_rx.clean_first = weir_rx.dirty_first;
+        weir_rx.books.clean = (uint16_t)(weir_rx.books.clean + weir_rx.books.dirty);
+        weir_rx.books.dirty = 0;
     }
+    bool more = true;
+    while (more) {
+        weir_port_unlock(state);
+        state = weir_port_lock();
+        more = weir_rx.books.with_nic < weir_rx.ring && weir_rx.books.clean != 0U;
+        if (more) {
+            give_clean();
+        }
+    }
+    weir_port_unlock(state);
 }
 
 void weir_rx_free(uint16_t buffer)
@@ -337,7 +358,7 @@ void weir_rx_free(uint16_t buffer)
     put_dirty(buffer);
     // One invalidation serves however many buffers there are, so it waits for several, unless the NIC runs out.
     bool urgent = weir_rx.books.with_nic + weir_rx.books.clean < weir_rx.refill / 2U;
-    bool enough = weir_rx.dirty_listed >= weir_rx.refill;
+    bool enough = weir_rx.books.dirty >= weir_rx.refill;
     weir_port_unlock(state);
     if (urgent || enough) {
         refill();
@@ -370,9 +391,9 @@ int weir_rx_init(const struct weir_rx_config *config)
     struct weir_server system;
     enum weir_server_kind kind = c.system_capacity == 0U ? WEIR_SERVER_NONE : WEIR_SERVER_DEFERRABLE;
     if (weir_server_init(&system, kind, c.system_capacity, c.system_period) != 0 || c.buffers > WEIR_BUFFERS ||
-        c.ring == 0U || c.ring >= c.buffers || c.refill >= c.ring || c.capacity == 0U || c.period == 0U ||
-        c.period > WEIR_SERVER_PERIOD_MAX || c.batch < c.capacity || c.batch > c.ring || c.share_percent > 100U ||
-        c.background_priority >= WEIR_PRIORITIES || c.system_priority >= WEIR_PRIORITIES) {
+        c.buffers <= WEIR_FLOWS_ALL || c.ring == 0U || c.ring >= c.buffers || c.refill >= c.ring || c.capacity == 0U ||
+        c.period == 0U || c.period > WEIR_SERVER_PERIOD_MAX || c.batch < c.capacity || c.batch > c.ring ||
+        c.share_percent > 100U || c.background_priority >= WEIR_PRIORITIES || c.system_priority >= WEIR_PRIORITIES) {
         return EINVAL;
     }
     weir_flows_init(c.background_priority, c.system_priority);
@@ -386,6 +407,7 @@ int weir_rx_init(const struct weir_rx_config *config)
     weir_rx.rest_sixteenths = 16U * (100U - c.share_percent) / c.share_percent;
     weir_rx.drop_background = c.drop_background;
     weir_rx.shared = c.buffers - c.ring;
+    weir_rx.held_max = (uint16_t)(c.buffers - WEIR_FLOWS_ALL);
     for (uint16_t i = c.buffers; i-- > 0U;) {
         put_dirty(i);
     }

@@ -82,7 +82,8 @@ static bool buffers_are_scarce(void)
 
 static bool may_be_held(uint8_t flow)
 {
-    return naive[flow].held < WEIR_FLOW_RESERVE || model.shared > 0;
+    return naive[flow].held == 0U || (model.held < (uint32_t)model.config.buffers - WEIR_FLOWS_ALL &&
+                                      (naive[flow].held < WEIR_FLOW_RESERVE || model.shared > 0));
 }
 
 void model_arrives(uint32_t buffer)
@@ -178,19 +179,31 @@ void model_abandoned(uint32_t buffer)
     model.abandoned++;
 }
 
+void model_discarded(uint32_t buffer)
+{
+    CHECK(model.place[buffer] == MODEL_WAITING && sim.lock_depth > 0U);
+    naive_was_taken(model.flow[buffer], (uint16_t)buffer);
+    model.place[buffer] = MODEL_IDLE;
+    model.discarded++;
+}
+
 void model_given(uint32_t buffer)
 {
     CHECK(sim_is_in_ring(buffer) && model.place[buffer] == MODEL_IDLE);
     model.gave_clean = true;
 }
 
-bool model_next(struct weir_packet *packet)
+static bool next(struct weir_packet *packet)
 {
     weir_port_state state = weir_port_lock();
     uint8_t flow = naive_turn();
+    bool held = flow != WEIR_NO_FLOW && may_be_held(flow);
+    uint32_t discarded = model.discarded;
     bool any = weir_rx_next(packet);
     CHECK(any == (flow != WEIR_NO_FLOW));
-    if (any) {
+    if (any && !held) {
+        CHECK(packet->flow == flow && packet->length == 0U && model.discarded == discarded + 1U);
+    } else if (any) {
         uint32_t length;
         (void)sim_frame(packet->buffer, &length);
         CHECK(packet->flow == flow && packet->priority == naive[flow].priority && packet->length == length);
@@ -202,6 +215,15 @@ bool model_next(struct weir_packet *packet)
         model.delivered++;
     }
     weir_port_unlock(state);
+    return any;
+}
+
+bool model_next(struct weir_packet *packet)
+{
+    bool any;
+    do {
+        any = next(packet);
+    } while (any && packet->length == 0U); // it was discarded
     return any;
 }
 

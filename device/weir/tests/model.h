@@ -23,7 +23,7 @@ struct model {
     int32_t arriving; // the buffer whose frame the library looks at; -1: none
     uint8_t victim;   // the flow that gave way to it
     bool gave_clean;  // a buffer went into the ring for it
-    uint32_t queued, refused, short_circuited, limited, recycled, abandoned, delivered;
+    uint32_t queued, refused, short_circuited, limited, recycled, abandoned, discarded, delivered;
 };
 extern struct model model;
 

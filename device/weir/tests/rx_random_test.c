@@ -152,7 +152,8 @@ static void step(void)
 static struct weir_rx_config some_config(void)
 {
     struct weir_rx_config c = {.ring = (uint16_t)(1U + check_below(&random_, 16))};
-    c.buffers = (uint16_t)(c.ring + 1U + check_below(&random_, WEIR_BUFFERS - c.ring));
+    uint32_t least = (c.ring > WEIR_FLOWS_ALL ? c.ring : WEIR_FLOWS_ALL) + 1U;
+    c.buffers = (uint16_t)(least + check_below(&random_, WEIR_BUFFERS - least + 1U));
     c.refill = check_once_in(&random_, 2) ? 0U : (uint16_t)check_below(&random_, c.ring);
     c.capacity = (uint16_t)(1U + check_below(&random_, c.ring));
     c.batch = check_once_in(&random_, 2) ? 0U

@@ -33,10 +33,12 @@ void weir_driver_acknowledge(void);
 
 void model_queued(uint32_t buffer);
 void model_dropped(uint32_t buffer, int why);
+void model_discarded(uint32_t buffer);
 void model_abandoned(uint32_t buffer);
 void model_given(uint32_t buffer);
 #define WEIR_ON_QUEUED(buffer) model_queued((uint32_t)(buffer))
 #define WEIR_ON_DROPPED(buffer, why) model_dropped((uint32_t)(buffer), (int)(why))
+#define WEIR_ON_DISCARDED(buffer) model_discarded((uint32_t)(buffer))
 #define WEIR_ON_ABANDONED(buffer) model_abandoned((uint32_t)(buffer))
 #define WEIR_ON_GIVEN(buffer) model_given((uint32_t)(buffer))
 

@@ -213,7 +213,9 @@ impl Observer {
             Observed::Dropped(buffer, why) => {
                 self.leaves_queue(now, buffer);
                 self.packets.discarded(now, buffer, why);
-                self.eager.dropped(why);
+                if self.lanes.current_kind() == LaneKind::Isr {
+                    self.eager.dropped(why);
+                }
             }
             Observed::Polling(on) => self.nic_full = if on { Fate::OverallLimit } else { Fate::NicFull },
             Observed::StackDone(_) => {

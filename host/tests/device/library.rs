@@ -166,6 +166,66 @@ void churn_job(void)
 }
 "#;
 
+/// A task that has the IP stack's lock most of the time.
+const TELLER: &str = r#"
+#include "lwip/sockets.h"
+
+void teller_job(void)
+{
+    static int fd = -1;
+    static char message[1400];
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = lwip_htons(9)};
+    to.sin_addr.s_addr = lwip_htonl(0x0a000002);
+    if (fd < 0) {
+        fd = lwip_socket(AF_INET, SOCK_DGRAM, 0);
+    }
+    lwip_sendto(fd, message, sizeof message, 0, (struct sockaddr *)&to, sizeof to);
+}
+"#;
+
+/// The network task waits for the lock at a low priority when a critical packet comes, and a hog is in between: the
+/// lock's holder has to inherit the packet's priority, or the packet waits for as long as the hog runs.
+#[test]
+fn who_holds_the_stack_inherits_from_the_packet() {
+    let folder = folder();
+    fs::write(folder.path().join("teller.c"), TELLER).unwrap();
+    let text = "name = 'x'
+        duration_ms = 300
+        variants = ['driver']
+        [[task]]
+        name = 'command'
+        priority = 8
+        listen = 'udp/5005'
+        [[task]]
+        name = 'hog'
+        priority = 5
+        period_us = 10300
+        work_us = 5000
+        [[task]]
+        name = 'log'
+        priority = 3
+        listen = 'udp/5006'
+        [[task]]
+        name = 'teller'
+        priority = 1
+        period_us = 300
+        source = 'teller.c'
+        [[traffic]]
+        name = 'command'
+        pattern = 'uniform'
+        to = 'udp/5005'
+        rate_pps = 487
+        [[traffic]]
+        name = 'log'
+        pattern = 'poisson'
+        to = 'udp/5006'
+        rate_pps = 3000\n";
+    let scenario = cases_in(folder.path(), text).remove(0).scenario;
+    let run = try_run(&scenario).unwrap_or_else(|error| panic!("{error}")).run;
+    let latency = flow(&run, "command").latency_us.as_ref().unwrap();
+    assert!(latency.max < 600.0, "{latency:?}");
+}
+
 #[test]
 fn sockets_come_and_go_two_thousand_times_in_a_flood() {
     let folder = folder();

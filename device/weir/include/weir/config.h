@@ -49,6 +49,9 @@
 #ifndef WEIR_ON_DROPPED
 #define WEIR_ON_DROPPED(buffer, why) ((void)(buffer), (void)(why))
 #endif
+#ifndef WEIR_ON_DISCARDED // its turn came, but its flow held too many
+#define WEIR_ON_DISCARDED(buffer) ((void)(buffer))
+#endif
 #ifndef WEIR_ON_ABANDONED // it waited in the flow of a socket that was closed
 #define WEIR_ON_ABANDONED(buffer) ((void)(buffer))
 #endif

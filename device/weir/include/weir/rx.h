@@ -20,7 +20,7 @@
 #include "weir/flows.h"
 
 struct weir_rx_config {
-    uint16_t buffers; // in the pool: ring < buffers <= WEIR_BUFFERS
+    uint16_t buffers; // in the pool: more than `ring` and than there are flows (WEIR_FLOWS_ALL), up to WEIR_BUFFERS
     uint16_t ring;    // descriptors
     uint16_t refill;  // with fewer empty buffers than this in the ring, packets are recycled; 0: half the ring
     // Overall limit: `capacity` packets by interrupts per `period`; when they are spent the interrupt stays off and a
@@ -49,7 +49,7 @@ enum weir_drop {
 
 struct weir_packet {
     uint16_t buffer;
-    uint16_t length;
+    uint16_t length; // 0: it was discarded
     uint8_t flow;
     uint8_t priority;
 };
@@ -76,14 +76,15 @@ int weir_rx_init(const struct weir_rx_config *config);
 // the caller sees to it that the network task runs, with that priority at least. ISR context.
 int32_t weir_rx_interrupt(bool timer);
 
-// Takes the packet to be worked on next: the highest. False if none waits. Network task, with the lock.
+// Takes the packet to be worked on next: the highest. False if none waits. If its flow holds too many buffers already,
+// it is discarded and its length is 0: there is nothing to do but to ask again. Network task, with the lock.
 bool weir_rx_next(struct weir_packet *packet);
 
 // The IP stack is done with a buffer; gives freed buffers back to the ring when there are enough of them or it needs
 // them. Any task, without the lock.
 void weir_rx_free(uint16_t buffer);
 
-// Discards the packets that wait in a flow, before it is removed. Task context, without the lock.
+// Discards the packets that wait in a flow that was removed. Task context, without the lock.
 void weir_rx_drain(uint8_t flow);
 
 // The books add up to the pool. Task context.
