@@ -1,0 +1,17 @@
+weir_nic_reg_pkg.sv
+weir_nic_pkg.sv
+weir_nic_parser.sv
+weir_nic_fifo.sv
+weir_nic_filter.sv
+weir_nic_timer_bank.sv
+weir_nic_timers.sv
+weir_nic_guard.sv
+weir_nic_next_due.sv
+weir_nic_due.sv
+weir_nic_queues.sv
+weir_nic_dma.sv
+weir_nic_counters.sv
+weir_nic_irq.sv
+weir_nic_totals.sv
+weir_nic_regs.sv
+weir_nic.sv

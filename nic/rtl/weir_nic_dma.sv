@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/**
+ * DMA: frames and their metadata into packet memory
+ *
+ * Purpose: takes each verdict in turn. A frame that is nobody's is dropped; for one of a queue it
+ * gets room from the queue manager, writes the frame and then its metadata, waits until the last
+ * write is answered, and commits the frame to the queue.
+ *
+ * Interface contract
+ *   verdict_*, header_i
+ *              From weir_nic_filter; taken with take_o.
+ *   word_*, rewind_o, frame_*
+ *              The front of weir_nic_fifo.
+ *   queue_o, queue_i
+ *              To the queue manager, see there. After a restart the frame is written once more.
+ *   mem_*      Writes: a word is accepted in a cycle with valid and ready; until then it does not
+ *              change. Each accepted write is answered once, in order, by mem_done_i, in the cycle
+ *              of its acceptance or later; mem_err_i with it: the write failed. At most 516 are
+ *              under way.
+ *   filtered_o, done_o, full_o, error_o
+ *              Strobes, exactly one of them for each frame, in order. done_o: committed; the frame's
+ *              data begins at byte_adr_o. full_o: no room in its queue. error_o: a write failed;
+ *              the queue is as if the frame had not been.
+ *
+ * Only the frame's bytes and its metadata are written: the last word carries byte selects.
+ *
+ * Timing: with a memory that is always ready and answers one cycle later, a frame of n words takes
+ * n + 17 cycles from its verdict to done_o. Restarts add to it.
+ *
+ * Parameters
+ *   AddrWidth  Word address of packet memory
+ *
+ * Proved properties: one strobe per verdict; the memory handshake holds; nothing is written outside
+ * the room that was granted; committed only when all writes are answered without error.
+ */
+module weir_nic_dma #(
+  parameter int unsigned AddrWidth = 14
+) (
+  input logic clk_i,
+  input logic rst_ni,
+
+  // Frame
+  input  logic                          verdict_valid_i,
+  input  weir_nic_pkg::verdict_t        verdict_i,
+  input  weir_nic_pkg::header_t         header_i,
+  output logic                          take_o,
+  input  logic                   [31:0] word_i,
+  output logic                          word_pop_o,
+  output logic                          rewind_o,
+  output logic                          frame_pop_o,
+  output logic                   [ 9:0] frame_words_o,
+
+  // Queue
+  output weir_nic_pkg::frame_req_t queue_o,
+  input  weir_nic_pkg::frame_rsp_t queue_i,
+
+  // Packet memory
+  output logic                 mem_valid_o,
+  input  logic                 mem_ready_i,
+  output logic [AddrWidth-1:0] mem_adr_o,
+  output logic [         31:0] mem_dat_o,
+  output logic [          3:0] mem_sel_o,
+  input  logic                 mem_done_i,
+  input  logic                 mem_err_i,
+
+  // Outcome
+  output logic        filtered_o,
+  output logic        done_o,
+  output logic        full_o,
+  output logic        error_o,
+  output logic [31:0] byte_adr_o,
+
+  output logic idle_o
+);
+
+  typedef enum logic [2:0] {
+    Idle,
+    Reserve,
+    Data,
+    Meta,
+    Drain
+  } state_e;
+
+  state_e state_q, state_d;
+
+  // The frame
+  logic [ 5:0] index_q;
+  logic [ 3:0] level_q;
+  logic [11:0] bytes_q;
+  logic [ 2:0] class_q;
+  logic [31:0] sender_q, stamp_q;
+  logic [9:0] words, left_q;
+  logic [AddrWidth-1:0] start_q, next_q;  // the metadata's word address, the next word's
+  logic [1:0] meta_q;
+  logic restart_q, failed_q;
+
+  // The memory's side
+  logic valid_q, load, wanted, settled, stop;
+  logic [AddrWidth-1:0] adr_q;
+  logic [31:0] dat_q, meta;
+  logic [3:0] sel_q, last_sel;
+  logic [9:0] waiting_q;  // accepted and not answered
+
+  assign words   = 10'((bytes_q + 12'd3) >> 2);
+  assign stop    = restart_q | failed_q;
+  assign load    = ~valid_q | mem_ready_i;
+  assign settled = ~valid_q & (waiting_q == 10'd0);
+
+  ///////////////////
+  // State machine //
+  ///////////////////
+
+  logic ends;
+
+  assign take_o = (state_q == Idle) & verdict_valid_i;
+  assign filtered_o = take_o & ~verdict_i.hit;
+  assign full_o = (state_q == Reserve) & queue_i.full;
+  assign done_o = (state_q == Drain) & queue_i.done;
+  assign error_o = (state_q == Drain) & settled & failed_q;
+  assign ends = full_o | done_o | error_o;
+  assign rewind_o = (state_q == Drain) & settled & restart_q & ~failed_q;
+
+  always_comb begin
+    state_d = state_q;
+    unique case (state_q)
+      Idle: if (take_o & verdict_i.hit) state_d = Reserve;
+      Reserve: if (queue_i.grant) state_d = Data;
+      Data: begin
+        if (load & (left_q == 10'd1)) state_d = Meta;
+        if (stop) state_d = Drain;
+      end
+      Meta: if (stop | (load & (&meta_q))) state_d = Drain;
+      Drain: if (rewind_o) state_d = Reserve;
+      default: state_d = Idle;
+    endcase
+    if (ends) state_d = Idle;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      state_q   <= Idle;
+      restart_q <= 1'b0;
+      failed_q  <= 1'b0;
+    end else begin
+      state_q <= state_d;
+      if ((state_q == Idle) | (state_q == Reserve)) begin
+        restart_q <= 1'b0;
+        failed_q  <= 1'b0;
+      end else begin
+        if (queue_i.restart) restart_q <= 1'b1;
+        if (mem_done_i & mem_err_i) failed_q <= 1'b1;
+      end
+    end
+  end
+
+  ///////////
+  // Frame //
+  ///////////
+
+  always_ff @(posedge clk_i) begin
+    if (take_o) begin
+      index_q  <= verdict_i.index;
+      level_q  <= verdict_i.level;
+      bytes_q  <= header_i.bytes;
+      class_q  <= header_i.parsed.class_id;
+      sender_q <= header_i.parsed.sender;
+      stamp_q  <= header_i.stamp;
+    end
+    if (queue_i.grant) start_q <= queue_i.adr[AddrWidth-1:0];
+  end
+
+  // A frame that is nobody's is dropped when it is taken: its length is still in the header.
+  assign frame_pop_o = ends | filtered_o;
+  assign frame_words_o = filtered_o ? 10'((header_i.bytes + 12'd3) >> 2) : words;
+  assign word_pop_o = (state_q == Data) & load & ~stop;
+
+  always_comb begin
+    queue_o.active  = state_q != Idle;
+    queue_o.reserve = state_q == Reserve;
+    queue_o.commit  = (state_q == Drain) & settled & ~stop;
+    queue_o.index   = index_q;
+    queue_o.words   = {6'd0, words + weir_nic_pkg::META_WORDS + 10'd3} & ~16'd3;
+    queue_o.bytes   = bytes_q;
+  end
+
+  ////////////
+  // Memory //
+  ////////////
+
+  always_comb begin
+    unique case (bytes_q[1:0])
+      2'd1: last_sel = 4'b0001;
+      2'd2: last_sel = 4'b0011;
+      2'd3: last_sel = 4'b0111;
+      default: last_sel = 4'b1111;
+    endcase
+    unique case (meta_q)
+      2'd0: meta = {8'd0, 5'd0, class_q, 4'd0, bytes_q};
+      2'd1: meta = {16'd0, 4'd0, level_q, 2'd0, index_q};
+      2'd2: meta = stamp_q;
+      default: meta = sender_q;
+    endcase
+  end
+
+  assign wanted = ((state_q == Data) | (state_q == Meta)) & ~stop;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) valid_q <= 1'b0;
+    else if (load) valid_q <= wanted;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (load & wanted) begin
+      adr_q <= next_q;
+      dat_q <= (state_q == Data) ? word_i : meta;
+      sel_q <= ((state_q == Data) & (left_q == 10'd1)) ? last_sel : 4'b1111;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (state_q == Reserve) begin
+      next_q <= queue_i.adr[AddrWidth-1:0] + AddrWidth'(weir_nic_pkg::META_WORDS);
+      left_q <= words;
+      meta_q <= '0;
+    end else if (load & wanted) begin
+      next_q <= next_q + AddrWidth'(1);
+      if (state_d == Meta && state_q == Data) next_q <= start_q;
+      left_q <= left_q - 10'd1;
+      if (state_q == Meta) meta_q <= meta_q + 2'd1;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) waiting_q <= '0;
+    else waiting_q <= waiting_q + 10'(valid_q & mem_ready_i) - 10'(mem_done_i);
+  end
+
+  assign mem_valid_o = valid_q;
+  assign mem_adr_o = adr_q;
+  assign mem_dat_o = dat_q;
+  assign mem_sel_o = sel_q;
+  assign byte_adr_o = 32'({start_q + AddrWidth'(weir_nic_pkg::META_WORDS), 2'b00});
+  assign idle_o = (state_q == Idle) & ~verdict_valid_i;
+
+endmodule

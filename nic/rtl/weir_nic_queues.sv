@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/**
+ * Queue manager
+ *
+ * Purpose: keeps the two buffers of each queue, at BASE and BASE + SIZE. One is filled, frame after
+ * frame; the other is software's or free. Does one thing to one queue at a time and tells it to all
+ * others as step_o.
+ *
+ *   commit     the frame under way is in memory and counts from now on
+ *   hand-over  the filled buffer becomes software's and the other one is filled
+ *   reserve    finds room for a frame; hands over (cause "full") to get it
+ *   control    opens or closes a queue; what a queue holds that closes is discarded
+ *
+ * Interface contract
+ *   frame_i    The frame under way in weir_nic_dma; reserve and commit stay until answered by
+ *              frame_o, a pulse. restart: its buffer was handed over while it was written (a timer
+ *              expired, or a buffer was released); it has to reserve again.
+ *   ctrl_*     Open or close a queue; ctrl_done_o is a pulse. A queue closes when no frame is under
+ *              way to it.
+ *   cfg_i      BASE, SIZE, FRAMES. BASE and SIZE are ignored while the queue is on.
+ *   drop_*     To weir_nic_counters: frames lost for want of room or discarded, held until taken.
+ *   enabled, filled, ready, may, free, select, cause: weir_nic_due. counting: weir_nic_counters.
+ *   look_*, show_*
+ *              The buffer handed over last of any queue, for counters and registers.
+ *
+ * Order in one cycle: timers first, then the frame. A frame is not committed while its queue has a
+ * hand-over due that is possible; that comes first, and the frame goes to the other buffer.
+ *
+ * Timing: each thing takes three cycles, choose, read and act (reserve four), if drop_* is free.
+ * A commit that makes its buffer due hands it over in the same act.
+ *
+ * Parameters
+ *   Queues     1 to 64
+ *   AddrWidth  Word address of packet memory
+ *
+ * Proved properties: a hand-over only with frames and without a buffer at software; room is granted
+ * within the filled buffer only; one answer for each request.
+ */
+module weir_nic_queues #(
+  parameter  int unsigned Queues    = 8,
+  parameter  int unsigned AddrWidth = 14,
+  localparam int unsigned Qw        = (Queues > 1) ? $clog2(Queues) : 1
+) (
+  input logic clk_i,
+  input logic rst_ni,
+
+  input weir_nic_pkg::cfg_t cfg_i,
+
+  // Frame under way
+  input  weir_nic_pkg::frame_req_t frame_i,
+  output weir_nic_pkg::frame_rsp_t frame_o,
+
+  // Control
+  input  logic       ctrl_valid_i,
+  input  logic       ctrl_enable_i,
+  input  logic [5:0] ctrl_queue_i,
+  output logic       ctrl_done_o,
+
+  // State of all queues
+  input  logic [Queues-1:0] at_once_i,
+  input  logic [Queues-1:0] enabled_i,
+  input  logic [Queues-1:0] filled_i,
+  input  logic [Queues-1:0] ready_i,
+  input  logic [Queues-1:0] counting_i,
+  input  logic [Queues-1:0] may_i,
+  input  logic [Queues-1:0] free_i,
+  output logic [Queues-1:0] select_o,
+  input  logic [       2:0] cause_i,
+
+  output weir_nic_pkg::step_t step_o,
+  output logic                step_empty_o, // the queue had no frames
+
+  // Frames lost
+  output logic        drop_valid_o,
+  output logic        drop_closed_o,  // discarded, else no room
+  output logic [ 5:0] drop_queue_o,
+  output logic [13:0] drop_frames_o,
+  input  logic        drop_taken_i,
+
+  // Buffer handed over
+  input  logic                 [5:0] look_queue_i,
+  output weir_nic_pkg::ready_t       look_o,
+  input  logic                 [5:0] show_queue_i,
+  output weir_nic_pkg::ready_t       show_o,
+
+  output logic idle_o
+);
+
+  typedef struct packed {
+    logic        buffer;
+    logic [13:0] frames;
+    logic [15:0] words;
+    logic [17:0] bytes;
+  } fill_t;
+
+  typedef enum logic [1:0] {
+    Commit,
+    Handover,
+    Reserve,
+    Control
+  } what_e;
+
+  typedef enum logic [1:0] {
+    Choose,
+    Read,
+    Fit,
+    Act
+  } state_e;
+
+  //////////////
+  // Memories //
+  //////////////
+
+  fill_t fill_mem[2**Qw];
+  weir_nic_pkg::ready_t ready_mem[2**Qw];
+  logic [AddrWidth-1:0] base_mem[2**Qw];
+  logic [15:0] size_mem[2**Qw];
+  logic [13:0] below_mem[2**Qw];  // FRAMES - 1
+  logic [Queues-1:0] counted_q;  // FRAMES is not 0
+
+  logic [Qw-1:0] cfg_queue, queue_q;
+  logic cfg_off;
+  fill_t fill_q, fill_d;
+  logic fill_write;
+  logic [AddrWidth-1:0] base_q, adr_q;
+  logic [15:0] size_q;
+  logic [13:0] below_q;
+
+  assign cfg_queue = cfg_i.index[Qw-1:0];
+  assign cfg_off   = ~enabled_i[cfg_queue];
+
+  always_ff @(posedge clk_i) begin
+    if (cfg_i.write & cfg_off & (cfg_i.word == weir_nic_reg_pkg::Q_BASE))
+      base_mem[cfg_queue] <= cfg_i.data[AddrWidth-1:0];
+    if (cfg_i.write & cfg_off & (cfg_i.word == weir_nic_reg_pkg::Q_SIZE))
+      size_mem[cfg_queue] <= cfg_i.data[15:0];
+    if (cfg_i.write & (cfg_i.word == weir_nic_reg_pkg::Q_FRAMES))
+      below_mem[cfg_queue] <= cfg_i.data[13:0] - 14'd1;
+    base_q  <= base_mem[queue_q];
+    size_q  <= size_mem[queue_q];
+    below_q <= below_mem[queue_q];
+    fill_q  <= fill_mem[queue_q];
+    if (fill_write) fill_mem[queue_q] <= fill_d;
+    if (step_o.handover)
+      ready_mem[queue_q] <= '{
+          buffer: fill_q.buffer,
+          frames: step_o.commit ? fill_q.frames + 14'd1 : fill_q.frames,
+          words: step_o.commit ? words_after : fill_q.words,
+          bytes: step_o.commit ? bytes_after : fill_q.bytes,
+          cause: step_o.cause
+      };
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) counted_q <= '0;
+    else if (cfg_i.write & (cfg_i.word == weir_nic_reg_pkg::Q_FRAMES))
+      counted_q[cfg_queue] <= |cfg_i.data[13:0];
+  end
+
+  assign look_o = ready_mem[look_queue_i[Qw-1:0]];
+  assign show_o = ready_mem[show_queue_i[Qw-1:0]];
+
+  // The filled buffer with the frame under way
+  logic [15:0] words_after;
+  logic [17:0] bytes_after;
+
+  assign words_after = fill_q.words + frame_i.words;
+  assign bytes_after = fill_q.bytes + 18'(frame_i.bytes);
+
+  ////////////
+  // Choose //
+  ////////////
+
+  state_e state_q, state_d;
+  what_e what_q, what_d;
+  logic [Qw-1:0] queue_d, due_queue;
+  logic [Queues-1:0] select_q;
+  logic ctrl_possible, chosen;
+
+  // Answers
+  logic drop, drop_valid_q, drop_closed_q, ctrl_done_d, ctrl_done_q, answered_q;
+  logic [ 5:0] drop_queue_q;
+  logic [13:0] drop_frames_q;
+  weir_nic_pkg::frame_rsp_t answer_d, answer_q;
+
+  always_comb begin
+    due_queue = '0;
+    for (int i = Queues - 1; i >= 0; i--) if (may_i[i]) due_queue = Qw'(i);
+  end
+
+  assign ctrl_possible = ctrl_valid_i & ~drop_valid_q &
+                         (ctrl_enable_i | ~frame_i.active | (frame_i.index != ctrl_queue_i));
+
+  always_comb begin
+    chosen  = 1'b1;
+    what_d  = Commit;
+    queue_d = frame_i.index[Qw-1:0];
+    if (frame_i.commit) what_d = Commit;
+    else if (|may_i) begin
+      what_d  = Handover;
+      queue_d = due_queue;
+    end else if (ctrl_possible & ~ctrl_done_q) begin
+      what_d  = Control;
+      queue_d = ctrl_queue_i[Qw-1:0];
+    end else if (frame_i.reserve & ~drop_valid_q) what_d = Reserve;
+    else chosen = 1'b0;
+    // Its answer is on the way.
+    if (answered_q & ((what_d == Commit) | (what_d == Reserve))) chosen = 1'b0;
+  end
+
+  always_comb begin
+    state_d = state_q;
+    unique case (state_q)
+      Choose: if (chosen) state_d = Read;
+      Read: state_d = (what_q == Reserve) ? Fit : Act;
+      Fit: state_d = Act;
+      Act: state_d = Choose;
+      default: state_d = Choose;
+    endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) state_q <= Choose;
+    else state_q <= state_d;
+    if (state_q == Choose) begin
+      what_q  <= what_d;
+      queue_q <= queue_d;
+      for (int i = 0; i < Queues; i++) select_q[i] <= queue_d == Qw'(i);
+    end
+  end
+
+  assign select_o = select_q;
+
+  /////////
+  // Act //
+  /////////
+
+  logic may, free, at_once, enabled, filled, ready, counting, reached, fits, fits_empty_q;
+  logic [15:0] left_q;
+  assign may = |(may_i & select_q);
+  assign free = |(free_i & select_q);
+  assign at_once = |(at_once_i & select_q);
+  assign enabled = |(enabled_i & select_q);
+  assign filled = |(filled_i & select_q);
+  assign ready = |(ready_i & select_q);
+  assign counting = |(counting_i & select_q);
+  assign reached = at_once | ((|(counted_q & select_q)) & (fill_q.frames >= below_q));
+  always_ff @(posedge clk_i) begin
+    fits_empty_q <= frame_i.words <= size_q;
+    left_q <= size_q - fill_q.words;
+    adr_q <= base_q + AddrWidth'(fill_q.words) + (fill_q.buffer ? AddrWidth'(size_q) : '0);
+  end
+
+  assign fits = frame_i.words <= left_q;
+
+  always_comb begin
+    step_o = '0;
+    step_o.act = state_q == Act;
+    step_o.index = 6'(queue_q);
+    step_o.cause = cause_i;
+    fill_write = 1'b0;
+    fill_d = fill_q;
+    drop = 1'b0;
+    answer_d = '0;
+    answer_d.adr = 32'(adr_q);
+    ctrl_done_d = 1'b0;
+
+    if (state_q == Act) begin
+      unique case (what_q)
+        Commit: begin
+          if (may) begin
+            step_o.handover = 1'b1;
+          end else begin
+            step_o.commit = 1'b1;
+            step_o.first = ~filled;
+            step_o.want = reached;
+            step_o.handover = reached & free;
+            step_o.cause = at_once ? weir_nic_pkg::CAUSE_AT_ONCE : weir_nic_pkg::CAUSE_FRAMES;
+            answer_d.done = 1'b1;
+          end
+        end
+        Handover: step_o.handover = may;
+        Reserve: begin
+          if (may) step_o.handover = 1'b1;
+          else if (enabled & fits) answer_d.grant = 1'b1;
+          else if (enabled & filled & free & fits_empty_q) begin
+            step_o.handover = 1'b1;
+            step_o.cause = weir_nic_pkg::CAUSE_FULL;
+          end else if (~counting) begin
+            answer_d.full = 1'b1;
+            drop = 1'b1;
+          end
+        end
+        Control: begin
+          step_o.opens = ctrl_enable_i;
+          step_o.closes = ~ctrl_enable_i;
+          ctrl_done_d = 1'b1;
+          drop = ~ctrl_enable_i & filled;
+          // The first time the memory holds anything. Later the buffer at software stays there.
+          if (ctrl_enable_i & ~enabled) begin
+            fill_write = 1'b1;
+            fill_d = '{buffer: fill_q.buffer & ready, default: '0};
+          end
+        end
+        default:  ;
+      endcase
+
+      // A frame that is being written into the buffer must go to the other one.
+      answer_d.restart = step_o.handover & ~step_o.commit & (what_q != Reserve) &
+                         frame_i.active & (frame_i.index == 6'(queue_q));
+
+      if (step_o.handover) begin
+        fill_write = 1'b1;
+        fill_d = '{buffer: ~fill_q.buffer, default: '0};
+      end else if (step_o.commit) begin
+        fill_write = 1'b1;
+        fill_d.frames = fill_q.frames + 14'd1;
+        fill_d.words = words_after;
+        fill_d.bytes = bytes_after;
+      end
+    end
+  end
+
+  /////////////
+  // Answers //
+  /////////////
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      answer_q <= '0;
+      answered_q <= 1'b0;
+      ctrl_done_q <= 1'b0;
+      drop_valid_q <= 1'b0;
+    end else begin
+      answer_q <= answer_d;
+      answered_q <= state_q == Act;
+      ctrl_done_q <= ctrl_done_d;
+      if (drop_taken_i) drop_valid_q <= 1'b0;
+      if (drop) drop_valid_q <= 1'b1;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (drop) begin
+      drop_closed_q <= what_q == Control;
+      drop_queue_q  <= 6'(queue_q);
+      drop_frames_q <= (what_q == Control) ? fill_q.frames : 14'd1;
+    end
+  end
+
+  assign frame_o = answer_q;
+  assign ctrl_done_o = ctrl_done_q;
+  assign step_empty_o = ~filled;
+  assign drop_valid_o = drop_valid_q;
+  assign drop_closed_o = drop_closed_q;
+  assign drop_queue_o = drop_queue_q;
+  assign drop_frames_o = drop_frames_q;
+  assign idle_o = (state_q == Choose) & ~chosen & ~answered_q & ~drop_valid_q;
+
+  logic unused_queues;
+  assign unused_queues = ^{look_queue_i, show_queue_i};
+
+endmodule

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/**
+ * Registers
+ *
+ * Purpose: the software's view, and the way of a queue's settings into force. The registers are
+ * listed in weir_nic_registers.toml and README.md.
+ *
+ * Interface contract
+ *   reg_*      Wishbone classic, one access at a time, word address: the NIC's registers from 0 on,
+ *              those of a queue from 0x800 + 32 * queue on. Writes need all four byte lanes, others
+ *              are ignored. Other addresses read 0 and ignore writes.
+ *   queue_*    The queues' memory, see weir_nic_counters.
+ *   cfg_o      After a write to a queue's CTRL: words 1 to 13 of its block, then CTRL, while hold_o
+ *              and held_i are high; then ctrl_* tells the queue manager.
+ *   release_*  A write to RELEASE.
+ *
+ * Timing: ack in the cycle after stb; a write takes effect together with its ack. Exceptions: the
+ * queues' memory is being cleared after reset: as soon as that is over; NEXT: four cycles after stb;
+ * a write to a queue's words 0 to 13 while one to CTRL is carried out: as soon as that is done
+ * (about 20 cycles, and a frame's time if the queue is turned off while one is written to it).
+ *
+ * Parameters
+ *   Queues     1 to 64
+ *
+ * Proved properties: one ack per access and none without; settings come into force only while
+ * lookups are held; no write to the queues' memory but to words that software may write.
+ */
+module weir_nic_regs #(
+  parameter int unsigned Queues = 8
+) (
+  input logic clk_i,
+  input logic rst_ni,
+
+  // Bus
+  input  logic [11:0] reg_adr_i,
+  input  logic [31:0] reg_dat_i,
+  output logic [31:0] reg_dat_o,
+  input  logic [ 3:0] reg_sel_i,
+  input  logic        reg_cyc_i,
+  input  logic        reg_stb_i,
+  input  logic        reg_we_i,
+  output logic        reg_ack_o,
+
+  // Settings
+  output logic        enable_o,
+  output logic        promiscuous_o,
+  output logic        all_multicast_o,
+  output logic [47:0] station_o,
+  output logic        irq_enable_o,
+  output logic [ 4:0] threshold_o,
+
+  // State
+  input  logic [31:0] time_i,
+  input  logic [63:0] ready_i,
+  input  logic [63:0] active_i,
+  input  logic        next_valid_i,
+  input  logic [ 5:0] next_queue_i,
+  output logic [ 2:0] total_word_o,
+  input  logic [31:0] total_i,
+
+  // Queues' memory
+  input  logic        init_i,
+  output logic        queue_read_o,
+  output logic [10:0] queue_read_adr_o,
+  input  logic [31:0] queue_read_data_i,
+  output logic        queue_write_o,
+  output logic [10:0] queue_write_adr_o,
+  output logic [31:0] queue_write_data_o,
+
+  // Into force
+  output logic                     hold_o,
+  input  logic                     held_i,
+  output weir_nic_pkg::cfg_t       cfg_o,
+  output logic                     ctrl_valid_o,
+  output logic                     ctrl_enable_o,
+  output logic               [5:0] ctrl_queue_o,
+  input  logic                     ctrl_done_i,
+
+  // Buffers
+  output logic                       release_o,
+  output logic                 [5:0] release_queue_o,
+  output logic                 [5:0] show_queue_o,
+  input  weir_nic_pkg::ready_t       show_i,
+
+  output logic idle_o  // nothing changes later without an access
+);
+
+  ////////////
+  // Access //
+  ////////////
+
+  logic request, access, write, ack_q, of_queue, exists, setting, waits;
+  logic [5:0] queue;
+  logic [4:0] word;
+  logic [2:0] next_wait_q;
+  logic [31:0] rdata_d, rdata_q;
+  logic from_memory_q;
+
+  assign of_queue = reg_adr_i[11];
+  assign queue = reg_adr_i[10:5];
+  assign word = reg_adr_i[4:0];
+  assign exists = of_queue & ({1'b0, queue} < 7'(Queues));
+  assign setting = exists & reg_we_i & (word < weir_nic_reg_pkg::Q_READY);
+
+  assign request = reg_cyc_i & reg_stb_i & ~ack_q;
+  assign waits = init_i | (setting & busy) | (is_next & (next_wait_q != 3'd3));
+  assign access = request & ~waits;
+  assign write = access & reg_we_i & (&reg_sel_i);
+
+  logic is_next;
+  assign is_next = ~of_queue & ~reg_we_i & (reg_adr_i[10:0] == 11'(weir_nic_reg_pkg::REG_NEXT));
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      ack_q <= 1'b0;
+      next_wait_q <= '0;
+    end else begin
+      ack_q <= access;
+      next_wait_q <= (request & is_next & waits) ? next_wait_q + 3'd1 : '0;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (access) begin
+      rdata_q <= rdata_d;
+      from_memory_q <= exists & (word != weir_nic_reg_pkg::Q_READY) &
+                       (word != weir_nic_reg_pkg::Q_RELEASE);
+    end
+  end
+
+  assign reg_ack_o = ack_q;
+  assign reg_dat_o = from_memory_q ? queue_read_data_i : rdata_q;
+
+  ////////////
+  // Fields //
+  ////////////
+
+  logic [2:0] ctrl_q;
+  logic irq_enable_q;
+  logic [4:0] threshold_q;
+  logic [47:0] station_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      ctrl_q <= '0;
+      irq_enable_q <= 1'b0;
+      threshold_q <= '0;
+      station_q <= '0;
+    end else if (write & (reg_adr_i[11:5] == '0)) begin
+      unique case (word)
+        weir_nic_reg_pkg::REG_CTRL: ctrl_q <= reg_dat_i[2:0];
+        weir_nic_reg_pkg::REG_IRQ_ENABLE: irq_enable_q <= reg_dat_i[0];
+        weir_nic_reg_pkg::REG_THRESHOLD: threshold_q <= reg_dat_i[4:0];
+        weir_nic_reg_pkg::REG_MAC_LO: station_q[31:0] <= reg_dat_i;
+        weir_nic_reg_pkg::REG_MAC_HI: station_q[47:32] <= reg_dat_i[15:0];
+        default: ;
+      endcase
+    end
+  end
+
+  assign enable_o = ctrl_q[weir_nic_reg_pkg::REG_CTRL_ENABLE];
+  assign promiscuous_o = ctrl_q[weir_nic_reg_pkg::REG_CTRL_PROMISCUOUS];
+  assign all_multicast_o = ctrl_q[weir_nic_reg_pkg::REG_CTRL_ALL_MULTICAST];
+  assign station_o = station_q;
+  assign irq_enable_o = irq_enable_q;
+  assign threshold_o = threshold_q;
+
+  assign release_o = write & exists & (word == weir_nic_reg_pkg::Q_RELEASE);
+  assign release_queue_o = queue;
+
+  /////////////////////
+  // Queues' memory  //
+  /////////////////////
+
+  logic soft_read;
+
+  assign soft_read = access & exists & ~reg_we_i;
+  assign queue_read_o = soft_read | (state_q == Load);
+  assign queue_read_adr_o = soft_read ? {queue, word} : {ctrl_queue_q, load_word_q};
+  assign queue_write_o = write & setting;
+  assign queue_write_adr_o = {queue, word};
+  assign queue_write_data_o = reg_dat_i & weir_nic_reg_pkg::queue_mask(word);
+
+  ////////////////
+  // Into force //
+  ////////////////
+
+  typedef enum logic [1:0] {
+    Idle,
+    Hold,
+    Load,
+    Tell
+  } state_e;
+
+  state_e state_q, state_d;
+  logic busy, loaded, cfg_write_q, ctrl_enable_q;
+  logic [5:0] ctrl_queue_q;
+  logic [4:0] load_word_q, cfg_word_q;
+
+  assign busy   = state_q != Idle;
+  assign loaded = (state_q == Load) & ~soft_read & (load_word_q == weir_nic_reg_pkg::Q_CTRL);
+
+  always_comb begin
+    state_d = state_q;
+    unique case (state_q)
+      Idle: if (write & setting & (word == weir_nic_reg_pkg::Q_CTRL)) state_d = Hold;
+      Hold: if (held_i) state_d = Load;
+      Load: if (loaded) state_d = Tell;
+      Tell: if (ctrl_done_i) state_d = Idle;
+      default: state_d = Idle;
+    endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      state_q <= Idle;
+      cfg_write_q <= 1'b0;
+    end else begin
+      state_q <= state_d;
+      cfg_write_q <= (state_q == Load) & ~soft_read;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (state_q == Idle) begin
+      ctrl_queue_q  <= queue;
+      ctrl_enable_q <= reg_dat_i[0];
+      load_word_q   <= weir_nic_reg_pkg::Q_INTERVAL;
+    end else if ((state_q == Load) & ~soft_read) load_word_q <= load_word_q - 5'd1;
+    cfg_word_q <= load_word_q;
+  end
+
+  assign hold_o = busy;
+  assign cfg_o.write = cfg_write_q;
+  assign cfg_o.index = ctrl_queue_q;
+  assign cfg_o.word = cfg_word_q;
+  assign cfg_o.data = queue_read_data_i;
+  assign ctrl_valid_o = (state_q == Tell) & ~cfg_write_q;
+  assign ctrl_enable_o = ctrl_enable_q;
+  assign ctrl_queue_o = ctrl_queue_q;
+
+  //////////
+  // Read //
+  //////////
+
+  logic shown;
+  assign shown = ready_i[queue];
+  assign show_queue_o = queue;
+  assign total_word_o = word[2:0];
+
+  always_comb begin
+    rdata_d = '0;
+    if (reg_adr_i[11:5] == '0) begin
+      unique case (word)
+        weir_nic_reg_pkg::REG_ID: rdata_d = weir_nic_reg_pkg::ID_VALUE;
+        weir_nic_reg_pkg::REG_VERSION: rdata_d = weir_nic_reg_pkg::VERSION_VALUE;
+        weir_nic_reg_pkg::REG_QUEUES: rdata_d = 32'(Queues);
+        weir_nic_reg_pkg::REG_CTRL: begin
+          rdata_d[2:0] = ctrl_q;
+          rdata_d[weir_nic_reg_pkg::REG_CTRL_BUSY] = busy;
+        end
+        weir_nic_reg_pkg::REG_TIME: rdata_d = time_i;
+        weir_nic_reg_pkg::REG_MAC_LO: rdata_d = station_q[31:0];
+        weir_nic_reg_pkg::REG_MAC_HI: rdata_d = {16'd0, station_q[47:32]};
+        weir_nic_reg_pkg::REG_IRQ_ENABLE: rdata_d = {31'd0, irq_enable_q};
+        weir_nic_reg_pkg::REG_THRESHOLD: rdata_d = {27'd0, threshold_q};
+        weir_nic_reg_pkg::REG_READY_LO: rdata_d = ready_i[31:0];
+        weir_nic_reg_pkg::REG_READY_HI: rdata_d = ready_i[63:32];
+        weir_nic_reg_pkg::REG_ACTIVE_LO: rdata_d = active_i[31:0];
+        weir_nic_reg_pkg::REG_ACTIVE_HI: rdata_d = active_i[63:32];
+        weir_nic_reg_pkg::REG_NEXT: rdata_d = {next_valid_i, 25'd0, next_queue_i};
+        default: if (word[4:3] == 2'b10) rdata_d = total_i;
+      endcase
+    end else if (exists & (word == weir_nic_reg_pkg::Q_READY) & shown)
+      rdata_d = {1'b1, show_i.buffer, show_i.frames, show_i.words};
+  end
+
+  assign idle_o = ~ack_q & ~busy & ~cfg_write_q & ~init_i;
+
+  logic unused_show;
+  assign unused_show = ^show_i;
+
+endmodule
