@@ -14,4 +14,5 @@ weir_nic_counters.sv
 weir_nic_irq.sv
 weir_nic_totals.sv
 weir_nic_regs.sv
+weir_nic_loader.sv
 weir_nic.sv

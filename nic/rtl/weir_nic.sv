@@ -368,8 +368,10 @@ module weir_nic #(
   logic [Queues-1:0] active;
   logic [2:0] total_word;
   logic [31:0] total;
-  logic queue_read, queue_write;
-  logic [10:0] queue_read_adr, queue_write_adr;
+  logic soft_read, load_read, queue_write;
+  logic [10:0] soft_read_adr, load_read_adr, queue_write_adr;
+  logic load, load_enable, loading;
+  logic [5:0] load_queue;
   logic [31:0] queue_read_data, queue_write_data;
 
   weir_nic_irq #(
@@ -408,8 +410,8 @@ module weir_nic #(
   ) u_counters (
     .clk_i        (clk_i),
     .rst_ni       (rst_ni),
-    .read_i       (queue_read),
-    .read_adr_i   (queue_read_adr),
+    .read_i       (soft_read | load_read),
+    .read_adr_i   (soft_read ? soft_read_adr : load_read_adr),
     .read_data_o  (queue_read_data),
     .write_i      (queue_write),
     .write_adr_i  (queue_write_adr),
@@ -454,24 +456,41 @@ module weir_nic #(
     .total_word_o      (total_word),
     .total_i           (total),
     .init_i            (init),
-    .queue_read_o      (queue_read),
-    .queue_read_adr_o  (queue_read_adr),
+    .queue_read_o      (soft_read),
+    .queue_read_adr_o  (soft_read_adr),
     .queue_read_data_i (queue_read_data),
     .queue_write_o     (queue_write),
     .queue_write_adr_o (queue_write_adr),
     .queue_write_data_o(queue_write_data),
-    .hold_o            (hold),
-    .held_i            (held),
-    .cfg_o             (cfg),
-    .ctrl_valid_o      (ctrl_valid),
-    .ctrl_enable_o     (ctrl_enable),
-    .ctrl_queue_o      (ctrl_queue),
-    .ctrl_done_i       (ctrl_done),
+    .load_o            (load),
+    .load_queue_o      (load_queue),
+    .load_enable_o     (load_enable),
+    .loading_i         (loading),
     .release_o         (release_valid),
     .release_queue_o   (release_queue),
     .show_queue_o      (show_queue),
     .show_i            (show),
     .idle_o            (regs_idle)
+  );
+
+  weir_nic_loader u_loader (
+    .clk_i        (clk_i),
+    .rst_ni       (rst_ni),
+    .load_i       (load),
+    .queue_i      (load_queue),
+    .enable_i     (load_enable),
+    .busy_o       (loading),
+    .hold_o       (hold),
+    .held_i       (held),
+    .read_o       (load_read),
+    .read_adr_o   (load_read_adr),
+    .read_data_i  (queue_read_data),
+    .soft_read_i  (soft_read),
+    .cfg_o        (cfg),
+    .ctrl_valid_o (ctrl_valid),
+    .ctrl_enable_o(ctrl_enable),
+    .ctrl_queue_o (ctrl_queue),
+    .ctrl_done_i  (ctrl_done)
   );
 
   /////////////////
@@ -506,7 +525,7 @@ module weir_nic #(
                   ev_rx_done_o | ev_rx_full_o | ev_rx_error_o;
 
   assign quiescent_o = fifo_idle & filter_idle & dma_idle & timers_idle & guard_idle & settled &
-                       queues_idle & irq_idle & counters_idle & regs_idle & ~events &
+                       queues_idle & irq_idle & counters_idle & regs_idle & ~loading & ~events &
                        ~rx_axis_tvalid_i & ~(reg_cyc_i & reg_stb_i);
 
 endmodule

@@ -127,8 +127,15 @@ module weir_nic_queues #(
   logic [15:0] size_q;
   logic [13:0] below_q;
 
+  // The filled buffer with the frame under way
+  logic [15:0] words_after;
+  logic [17:0] bytes_after;
+
+  assign words_after = fill_q.words + frame_i.words;
+  assign bytes_after = fill_q.bytes + 18'(frame_i.bytes);
+
   assign cfg_queue = cfg_i.index[Qw-1:0];
-  assign cfg_off   = ~enabled_i[cfg_queue];
+  assign cfg_off = ~enabled_i[cfg_queue];
 
   always_ff @(posedge clk_i) begin
     if (cfg_i.write & cfg_off & (cfg_i.word == weir_nic_reg_pkg::Q_BASE))
@@ -160,13 +167,6 @@ module weir_nic_queues #(
 
   assign look_o = ready_mem[look_queue_i[Qw-1:0]];
   assign show_o = ready_mem[show_queue_i[Qw-1:0]];
-
-  // The filled buffer with the frame under way
-  logic [15:0] words_after;
-  logic [17:0] bytes_after;
-
-  assign words_after = fill_q.words + frame_i.words;
-  assign bytes_after = fill_q.bytes + 18'(frame_i.bytes);
 
   ////////////
   // Choose //

@@ -3,16 +3,14 @@
 /**
  * Registers
  *
- * Purpose: the software's view, and the way of a queue's settings into force. The registers are
- * listed in weir_nic_registers.toml and README.md.
+ * Purpose: the software's view. The registers are listed in weir_nic_registers.toml and README.md.
  *
  * Interface contract
  *   reg_*      Wishbone classic, one access at a time, word address: the NIC's registers from 0 on,
  *              those of a queue from 0x800 + 32 * queue on. Writes need all four byte lanes, others
  *              are ignored. Other addresses read 0 and ignore writes.
  *   queue_*    The queues' memory, see weir_nic_counters.
- *   cfg_o      After a write to a queue's CTRL: words 1 to 13 of its block, then CTRL, while hold_o
- *              and held_i are high; then ctrl_* tells the queue manager.
+ *   load_*     A write to a queue's CTRL, which weir_nic_loader carries out while loading_i is high.
  *   release_*  A write to RELEASE.
  *
  * Timing: ack in the cycle after stb; a write takes effect together with its ack. Exceptions: the
@@ -23,8 +21,8 @@
  * Parameters
  *   Queues     1 to 64
  *
- * Proved properties: one ack per access and none without; settings come into force only while
- * lookups are held; no write to the queues' memory but to words that software may write.
+ * Proved properties: one ack per access and none without; no write to the queues' memory but to
+ * words that software may write, and none while settings are loaded.
  */
 module weir_nic_regs #(
   parameter int unsigned Queues = 8
@@ -68,14 +66,11 @@ module weir_nic_regs #(
   output logic [10:0] queue_write_adr_o,
   output logic [31:0] queue_write_data_o,
 
-  // Into force
-  output logic                     hold_o,
-  input  logic                     held_i,
-  output weir_nic_pkg::cfg_t       cfg_o,
-  output logic                     ctrl_valid_o,
-  output logic                     ctrl_enable_o,
-  output logic               [5:0] ctrl_queue_o,
-  input  logic                     ctrl_done_i,
+  // A write to CTRL, to weir_nic_loader
+  output logic       load_o,
+  output logic [5:0] load_queue_o,
+  output logic       load_enable_o,
+  input  logic       loading_i,
 
   // Buffers
   output logic                       release_o,
@@ -90,7 +85,7 @@ module weir_nic_regs #(
   // Access //
   ////////////
 
-  logic request, access, write, ack_q, of_queue, exists, setting, waits;
+  logic request, access, write, ack_q, of_queue, exists, setting, is_next, waits;
   logic [5:0] queue;
   logic [4:0] word;
   logic [2:0] next_wait_q;
@@ -103,13 +98,13 @@ module weir_nic_regs #(
   assign exists = of_queue & ({1'b0, queue} < 7'(Queues));
   assign setting = exists & reg_we_i & (word < weir_nic_reg_pkg::Q_READY);
 
+  assign is_next = ~of_queue & ~reg_we_i & (reg_adr_i[10:0] == 11'(weir_nic_reg_pkg::REG_NEXT));
+
   assign request = reg_cyc_i & reg_stb_i & ~ack_q;
-  assign waits = init_i | (setting & busy) | (is_next & (next_wait_q != 3'd3));
+  assign waits = init_i | (setting & loading_i) | (is_next & (next_wait_q != 3'd3));
   assign access = request & ~waits;
   assign write = access & reg_we_i & (&reg_sel_i);
 
-  logic is_next;
-  assign is_next = ~of_queue & ~reg_we_i & (reg_adr_i[10:0] == 11'(weir_nic_reg_pkg::REG_NEXT));
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -173,72 +168,15 @@ module weir_nic_regs #(
   // Queues' memory  //
   /////////////////////
 
-  logic soft_read;
-
-  assign soft_read = access & exists & ~reg_we_i;
-  assign queue_read_o = soft_read | (state_q == Load);
-  assign queue_read_adr_o = soft_read ? {queue, word} : {ctrl_queue_q, load_word_q};
+  assign queue_read_o = access & exists & ~reg_we_i;
+  assign queue_read_adr_o = {queue, word};
   assign queue_write_o = write & setting;
   assign queue_write_adr_o = {queue, word};
   assign queue_write_data_o = reg_dat_i & weir_nic_reg_pkg::queue_mask(word);
 
-  ////////////////
-  // Into force //
-  ////////////////
-
-  typedef enum logic [1:0] {
-    Idle,
-    Hold,
-    Load,
-    Tell
-  } state_e;
-
-  state_e state_q, state_d;
-  logic busy, loaded, cfg_write_q, ctrl_enable_q;
-  logic [5:0] ctrl_queue_q;
-  logic [4:0] load_word_q, cfg_word_q;
-
-  assign busy   = state_q != Idle;
-  assign loaded = (state_q == Load) & ~soft_read & (load_word_q == weir_nic_reg_pkg::Q_CTRL);
-
-  always_comb begin
-    state_d = state_q;
-    unique case (state_q)
-      Idle: if (write & setting & (word == weir_nic_reg_pkg::Q_CTRL)) state_d = Hold;
-      Hold: if (held_i) state_d = Load;
-      Load: if (loaded) state_d = Tell;
-      Tell: if (ctrl_done_i) state_d = Idle;
-      default: state_d = Idle;
-    endcase
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      state_q <= Idle;
-      cfg_write_q <= 1'b0;
-    end else begin
-      state_q <= state_d;
-      cfg_write_q <= (state_q == Load) & ~soft_read;
-    end
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (state_q == Idle) begin
-      ctrl_queue_q  <= queue;
-      ctrl_enable_q <= reg_dat_i[0];
-      load_word_q   <= weir_nic_reg_pkg::Q_INTERVAL;
-    end else if ((state_q == Load) & ~soft_read) load_word_q <= load_word_q - 5'd1;
-    cfg_word_q <= load_word_q;
-  end
-
-  assign hold_o = busy;
-  assign cfg_o.write = cfg_write_q;
-  assign cfg_o.index = ctrl_queue_q;
-  assign cfg_o.word = cfg_word_q;
-  assign cfg_o.data = queue_read_data_i;
-  assign ctrl_valid_o = (state_q == Tell) & ~cfg_write_q;
-  assign ctrl_enable_o = ctrl_enable_q;
-  assign ctrl_queue_o = ctrl_queue_q;
+  assign load_o = write & setting & (word == weir_nic_reg_pkg::Q_CTRL);
+  assign load_queue_o = queue;
+  assign load_enable_o = reg_dat_i[0];
 
   //////////
   // Read //
@@ -258,7 +196,7 @@ module weir_nic_regs #(
         weir_nic_reg_pkg::REG_QUEUES: rdata_d = 32'(Queues);
         weir_nic_reg_pkg::REG_CTRL: begin
           rdata_d[2:0] = ctrl_q;
-          rdata_d[weir_nic_reg_pkg::REG_CTRL_BUSY] = busy;
+          rdata_d[weir_nic_reg_pkg::REG_CTRL_BUSY] = loading_i;
         end
         weir_nic_reg_pkg::REG_TIME: rdata_d = time_i;
         weir_nic_reg_pkg::REG_MAC_LO: rdata_d = station_q[31:0];
@@ -276,7 +214,7 @@ module weir_nic_regs #(
       rdata_d = {1'b1, show_i.buffer, show_i.frames, show_i.words};
   end
 
-  assign idle_o = ~ack_q & ~busy & ~cfg_write_q & ~init_i;
+  assign idle_o = ~ack_q & ~init_i;
 
   logic unused_show;
   assign unused_show = ^show_i;
