@@ -17,6 +17,7 @@
  *
  * Interface contract
  *   rst_ni     Synchronous, active low.
+ *   time_i     The platform's cycle counter, one more in each cycle; see quiescent_o.
  *   rx_axis_*  From the MAC, without the FCS. No ready: a word in every cycle is taken. First byte
  *              in bits 7:0; tkeep of the last word has its ones at the low end; tuser with tlast:
  *              the frame is damaged. No idle cycle is needed between frames.
@@ -32,9 +33,9 @@
  *              ev_rx_filtered_o (nobody's), ev_rx_full_o, ev_rx_error_o.
  *   quiescent_o, next_due_*
  *              With the inputs as they are in this cycle (no stream word, no register access)
- *              nothing in the NIC but TIME changes in this or any later cycle before TIME is
- *              next_due_o, if next_due_valid_o. In a simulation, time_q may then be set to any value
- *              up to next_due_o. quiescent_o is combinational in rx_axis_tvalid_i, reg_cyc_i and
+ *              nothing in the NIC changes in this or any later cycle before the one in which time_i
+ *              is next_due_o, if next_due_valid_o. Until then the clock may be gated, and time may
+ *              pass without it. quiescent_o is combinational in rx_axis_tvalid_i, reg_cyc_i and
  *              reg_stb_i.
  *
  * Timing: with a free memory that answers in the next cycle, a frame of n words to an otherwise idle
@@ -56,6 +57,8 @@ module weir_nic #(
 ) (
   input logic clk_i,
   input logic rst_ni,
+
+  input logic [31:0] time_i,
 
   // Receive stream
   input logic [31:0] rx_axis_tdata_i,
@@ -114,17 +117,13 @@ module weir_nic #(
   // Time //
   //////////
 
-  logic [31:0] time_q  /* verilator public_flat_rw */;
-  logic [31:0] now_q;  // what the queues' side works with
+  // Of the cycle before: what the queues' side works with. What that works on has begun cycles
+  // before, so that the clock has been running.
+  logic [31:0] now_q;
 
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      time_q <= '0;
-      now_q  <= '1;
-    end else begin
-      time_q <= time_q + 32'd1;
-      now_q  <= time_q;
-    end
+    if (!rst_ni) now_q <= '1;
+    else now_q <= time_i;
   end
 
   //////////////////////
@@ -157,7 +156,7 @@ module weir_nic #(
     .clk_i         (clk_i),
     .rst_ni        (rst_ni),
     .enable_i      (enable),
-    .time_i        (time_q),
+    .time_i        (time_i),
     .axis_tdata_i  (rx_axis_tdata_i),
     .axis_tkeep_i  (rx_axis_tkeep_i),
     .axis_tvalid_i (rx_axis_tvalid_i),
@@ -206,6 +205,7 @@ module weir_nic #(
     .verdict_valid_i(verdict_valid),
     .verdict_i      (verdict),
     .header_i       (header),
+    .headroom_i     (headroom),
     .take_o         (take),
     .word_i         (word),
     .word_pop_o     (word_pop),
@@ -250,7 +250,7 @@ module weir_nic #(
   ) u_timers (
     .clk_i             (clk_i),
     .rst_ni            (rst_ni),
-    .time_i            (time_q),
+    .time_i            (time_i),
     .now_i             (now_q),
     .cfg_i             (cfg),
     .step_i            (step),
@@ -271,7 +271,7 @@ module weir_nic #(
   ) u_guard (
     .clk_i       (clk_i),
     .rst_ni      (rst_ni),
-    .time_i      (time_q),
+    .time_i      (time_i),
     .now_i       (now_q),
     .cfg_i       (cfg),
     .step_i      (step),
@@ -363,8 +363,9 @@ module weir_nic #(
   /////////////////////////////
 
   logic irq_enable, next_valid, irq_rise, irq_idle, regs_idle, counters_idle, init;
-  logic [4:0] threshold;
-  logic [5:0] next_queue;
+  logic [4:0] threshold, headroom;
+  logic irq_taken;
+  logic [5:0] next_queue, irq_taken_queue;
   logic [Queues-1:0] active;
   logic [2:0] total_word;
   logic [31:0] total;
@@ -383,6 +384,8 @@ module weir_nic #(
     .ready_i     (ready),
     .enable_i    (irq_enable),
     .threshold_i (threshold),
+    .take_i      (irq_taken),
+    .take_queue_i(irq_taken_queue),
     .active_o    (active),
     .next_valid_o(next_valid),
     .next_queue_o(next_queue),
@@ -448,7 +451,10 @@ module weir_nic #(
     .station_o         (station),
     .irq_enable_o      (irq_enable),
     .threshold_o       (threshold),
-    .time_i            (time_q),
+    .headroom_o        (headroom),
+    .take_o            (irq_taken),
+    .take_queue_o      (irq_taken_queue),
+    .time_i            (time_i),
     .ready_i           (64'(ready)),
     .active_i          (64'(active)),
     .next_valid_i      (next_valid),

@@ -10,6 +10,8 @@
  * Interface contract
  *   verdict_*, header_i
  *              From weir_nic_filter; taken with take_o.
+ *   headroom_i Words of room before each frame's data, at least 4: the last four of them are its
+ *              metadata, the others are not written. Stable while a frame is under way.
  *   word_*, rewind_o, frame_*
  *              The front of weir_nic_fifo.
  *   queue_o, queue_i
@@ -44,6 +46,7 @@ module weir_nic_dma #(
   input  logic                          verdict_valid_i,
   input  weir_nic_pkg::verdict_t        verdict_i,
   input  weir_nic_pkg::header_t         header_i,
+  input  logic                   [ 4:0] headroom_i,
   output logic                          take_o,
   input  logic                   [31:0] word_i,
   output logic                          word_pop_o,
@@ -91,7 +94,7 @@ module weir_nic_dma #(
   logic [ 2:0] class_q;
   logic [31:0] sender_q, stamp_q;
   logic [9:0] words, left_q;
-  logic [AddrWidth-1:0] start_q, next_q;  // the metadata's word address, the next word's
+  logic [AddrWidth-1:0] start_q, next_q;  // word address of the room, of the next word
   logic [1:0] meta_q;
   logic restart_q, failed_q;
 
@@ -180,7 +183,7 @@ module weir_nic_dma #(
     queue_o.reserve = state_q == Reserve;
     queue_o.commit  = (state_q == Drain) & settled & ~stop;
     queue_o.index   = index_q;
-    queue_o.words   = {6'd0, words + weir_nic_pkg::META_WORDS + 10'd3} & ~16'd3;
+    queue_o.words   = {6'd0, words + 10'(headroom_i) + 10'd3} & ~16'd3;
     queue_o.bytes   = bytes_q;
   end
 
@@ -220,12 +223,13 @@ module weir_nic_dma #(
 
   always_ff @(posedge clk_i) begin
     if (state_q == Reserve) begin
-      next_q <= queue_i.adr[AddrWidth-1:0] + AddrWidth'(weir_nic_pkg::META_WORDS);
+      next_q <= queue_i.adr[AddrWidth-1:0] + AddrWidth'(headroom_i);
       left_q <= words;
       meta_q <= '0;
     end else if (load & wanted) begin
       next_q <= next_q + AddrWidth'(1);
-      if (state_d == Meta && state_q == Data) next_q <= start_q;
+      if (state_d == Meta && state_q == Data)
+        next_q <= start_q + AddrWidth'(headroom_i) - AddrWidth'(weir_nic_pkg::META_WORDS);
       left_q <= left_q - 10'd1;
       if (state_q == Meta) meta_q <= meta_q + 2'd1;
     end
@@ -240,7 +244,7 @@ module weir_nic_dma #(
   assign mem_adr_o = adr_q;
   assign mem_dat_o = dat_q;
   assign mem_sel_o = sel_q;
-  assign byte_adr_o = 32'({start_q + AddrWidth'(weir_nic_pkg::META_WORDS), 2'b00});
+  assign byte_adr_o = 32'({start_q + AddrWidth'(headroom_i), 2'b00});
   assign idle_o = (state_q == Idle) & ~verdict_valid_i;
 
 endmodule

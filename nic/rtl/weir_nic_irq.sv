@@ -10,12 +10,13 @@
  *   ready_i      Queues with a buffer for software.
  *   cfg_i        PRIORITY of a queue.
  *   threshold_i  A queue below it is held back.
- *   active_o     Queues that are not.
+ *   take_*       Acknowledges the queue's interrupt, until its next buffer is handed over.
+ *   active_o     Queues that are not, nor acknowledged.
  *   next_*_o     The active queue of the highest priority, of several the lowest index.
  *   irq_o        Level: enable_i, and a queue is active.
  *   rise_o       Pulse in the first cycle of irq_o.
  *
- * Timing: active_o follows ready_i and threshold_i in the next cycle, irq_o in the one after that,
+ * Timing: active_o follows ready_i and threshold_i in the next cycle, take_i in the one after that, irq_o in the one after that,
  * next_*_o after four.
  *
  * Parameters
@@ -34,6 +35,8 @@ module weir_nic_irq #(
   input logic               [Queues-1:0] ready_i,
   input logic                            enable_i,
   input logic               [       4:0] threshold_i,
+  input logic                            take_i,
+  input logic               [       5:0] take_queue_i,
 
   output logic [Queues-1:0] active_o,
   output logic              next_valid_o,
@@ -44,7 +47,7 @@ module weir_nic_irq #(
   output logic idle_o   // nothing follows without a change of ready, enable, or threshold
 );
 
-  logic [Queues-1:0] passes, active_q;
+  logic [Queues-1:0] passes, taken_q, open, active_q;
   logic [3:0] level_q[Queues];
   logic irq_q, last_q;
 
@@ -55,7 +58,14 @@ module weir_nic_irq #(
         level_q[i] <= cfg_i.data[3:0];
     end
     assign passes[i] = {1'b0, level_q[i]} >= threshold_i;
+
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni | ~ready_i[i]) taken_q[i] <= 1'b0;
+      else if (take_i & (take_queue_i == 6'(i))) taken_q[i] <= 1'b1;
+    end
   end
+
+  assign open = ready_i & ~taken_q & passes;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -63,7 +73,7 @@ module weir_nic_irq #(
       irq_q <= 1'b0;
       last_q <= 1'b0;
     end else begin
-      active_q <= ready_i & passes;
+      active_q <= open;
       irq_q <= enable_i & (|active_q);
       last_q <= irq_q;
     end
@@ -119,9 +129,9 @@ module weir_nic_irq #(
   logic [2:0] settle_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) settle_q <= '0;
-    else settle_q <= {settle_q[1:0], active_q != (ready_i & passes)};
+    else settle_q <= {settle_q[1:0], active_q != open};
   end
-  assign idle_o = (settle_q == '0) & (active_q == (ready_i & passes)) & (last_q == irq_q) &
+  assign idle_o = (settle_q == '0) & (active_q == open) & (last_q == irq_q) &
                   (irq_q == (enable_i & (|active_q)));
 
 endmodule

@@ -28,6 +28,8 @@ package weir_nic_reg_pkg;
   parameter logic [4:0] REG_ACTIVE_LO = 5'd11;
   parameter logic [4:0] REG_ACTIVE_HI = 5'd12;
   parameter logic [4:0] REG_NEXT = 5'd13;
+  parameter logic [4:0] REG_TAKE = 5'd14;
+  parameter logic [4:0] REG_HEADROOM = 5'd15;
   parameter logic [4:0] REG_ACCEPTED = 5'd16;
   parameter logic [4:0] REG_BAD = 5'd17;
   parameter logic [4:0] REG_OVERRUN = 5'd18;

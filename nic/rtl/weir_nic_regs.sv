@@ -47,6 +47,9 @@ module weir_nic_regs #(
   output logic [47:0] station_o,
   output logic        irq_enable_o,
   output logic [ 4:0] threshold_o,
+  output logic [ 4:0] headroom_o,
+  output logic        take_o,
+  output logic [ 5:0] take_queue_o,
 
   // State
   input  logic [31:0] time_i,
@@ -134,6 +137,7 @@ module weir_nic_regs #(
   logic [2:0] ctrl_q;
   logic irq_enable_q;
   logic [4:0] threshold_q;
+  logic [2:0] headroom_q;  // in units of four words
   logic [47:0] station_q;
 
   always_ff @(posedge clk_i) begin
@@ -141,12 +145,14 @@ module weir_nic_regs #(
       ctrl_q <= '0;
       irq_enable_q <= 1'b0;
       threshold_q <= '0;
+      headroom_q <= 3'd1;
       station_q <= '0;
     end else if (write & (reg_adr_i[11:5] == '0)) begin
       unique case (word)
         weir_nic_reg_pkg::REG_CTRL: ctrl_q <= reg_dat_i[2:0];
         weir_nic_reg_pkg::REG_IRQ_ENABLE: irq_enable_q <= reg_dat_i[0];
         weir_nic_reg_pkg::REG_THRESHOLD: threshold_q <= reg_dat_i[4:0];
+        weir_nic_reg_pkg::REG_HEADROOM: if (|reg_dat_i[4:2]) headroom_q <= reg_dat_i[4:2];
         weir_nic_reg_pkg::REG_MAC_LO: station_q[31:0] <= reg_dat_i;
         weir_nic_reg_pkg::REG_MAC_HI: station_q[47:32] <= reg_dat_i[15:0];
         default: ;
@@ -160,6 +166,9 @@ module weir_nic_regs #(
   assign station_o = station_q;
   assign irq_enable_o = irq_enable_q;
   assign threshold_o = threshold_q;
+  assign headroom_o = {headroom_q, 2'd0};
+  assign take_o = write & (reg_adr_i[11:5] == '0) & (word == weir_nic_reg_pkg::REG_TAKE);
+  assign take_queue_o = reg_dat_i[5:0];
 
   assign release_o = write & exists & (word == weir_nic_reg_pkg::Q_RELEASE);
   assign release_queue_o = queue;
@@ -203,6 +212,7 @@ module weir_nic_regs #(
         weir_nic_reg_pkg::REG_MAC_HI: rdata_d = {16'd0, station_q[47:32]};
         weir_nic_reg_pkg::REG_IRQ_ENABLE: rdata_d = {31'd0, irq_enable_q};
         weir_nic_reg_pkg::REG_THRESHOLD: rdata_d = {27'd0, threshold_q};
+        weir_nic_reg_pkg::REG_HEADROOM: rdata_d = {27'd0, headroom_o};
         weir_nic_reg_pkg::REG_READY_LO: rdata_d = ready_i[31:0];
         weir_nic_reg_pkg::REG_READY_HI: rdata_d = ready_i[63:32];
         weir_nic_reg_pkg::REG_ACTIVE_LO: rdata_d = active_i[31:0];
