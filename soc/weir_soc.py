@@ -6,8 +6,11 @@ Memory map (the firmware's side of it is device/firmware/soc.h):
 | address     | what                                                                       |
 |-------------|----------------------------------------------------------------------------|
 | 0x4000_0000 | RAM, 1 MiB, cached; DMA does not invalidate the caches                     |
-| 0xc000_0000 | the same RAM, uncached (VexRiscv does not cache addresses with bit 31 set) |
-| 0x9100_0000 | NIC registers                                                              |
+| 0x5000_0000 | with the multiqueue NIC: packet RAM, 128 KiB, cached                       |
+| 0xc000_0000 | RAM, uncached (VexRiscv does not cache addresses with bit 31 set)          |
+| 0xd000_0000 | packet RAM, uncached                                                       |
+| 0x9100_0000 | registers of the plain NIC; beside the multiqueue NIC it only sends        |
+| 0x9400_0000 | registers of the multiqueue NIC                                            |
 | 0x9200_0000 | trace port                                                                 |
 | 0x9300_0000 | timer: `mtimecmp`, `mtime` and two more compare registers                  |
 
@@ -31,6 +34,7 @@ from migen import (
     ClockSignal,
     If,
     Instance,
+    Memory,
     Module,
     Mux,
     ResetSignal,
@@ -39,7 +43,11 @@ from migen import (
 
 RAM_BASE = 0x4000_0000
 RAM_BYTES = 1 << 20
+PACKET_RAM_BASE = 0x5000_0000
+PACKET_RAM_BYTES = 128 << 10
 NIC_BASE = 0x9100_0000
+QUEUES_BASE = 0x9400_0000
+QUEUES = 16
 TRACE_BASE = 0x9200_0000
 TIMER_BASE = 0x9300_0000
 NIC_LINE = 0
@@ -49,7 +57,7 @@ POLL_LINE = 2
 BUS_TIMEOUT_CYCLES = 256
 
 # Bits of the `events` pin: pulses of one cycle, all on one pin so that the harness looks once per cycle.
-EVENTS = ["accept", "overrun", "bad", "done", "nodesc", "error", "trace", "bus_error"]
+EVENTS = ["accept", "overrun", "bad", "done", "nodesc", "error", "trace", "bus_error", "filtered", "full"]
 # (name, width) of the pins to and from the harness, see soc/harness/device.cpp.
 INPUTS = [
     ("rx_tdata", 32),
@@ -72,6 +80,14 @@ TO_NIC = [
     ("dma_dat_r", 32),
     ("dma_ack", 1),
     ("dma_err", 1),
+    # To the multiqueue NIC.
+    ("queues_adr", 12),
+    ("queues_dat_w", 32),
+    ("queues_sel", 4),
+    ("queues_cyc", 1),
+    ("queues_stb", 1),
+    ("queues_we", 1),
+    ("mtime", 32),
 ]
 OUTPUTS = [
     ("tx_tdata", 32),
@@ -80,6 +96,8 @@ OUTPUTS = [
     ("tx_tlast", 1),
     ("nic_irq", 1),
     ("nic_quiescent", 1),
+    ("nic_due_valid", 1),
+    ("nic_due", 32),
     ("events", len(EVENTS)),
     ("rx_addr", 32),
     ("trace_kind", 8),
@@ -104,7 +122,7 @@ class Timer(Module):
         self.tick = Signal()
         self.release = Signal()
         self.poll = Signal()
-        self.mtime = Signal(64, name="weir_mtime")
+        self.mtime = Signal(64, name_override="weir_mtime")
         self.compare = Signal(64, reset=(1 << 64) - 1)
         self.compare2 = Signal(64, reset=(1 << 64) - 1)
         self.compare3 = Signal(64, reset=(1 << 64) - 1)
@@ -152,9 +170,12 @@ class TracePort(Module):
 
 
 class WeirSoC(SoCCore):
-    """VexRiscv, RAM, timer, trace port and the plain NIC on one Wishbone bus."""
+    """VexRiscv, RAM, timer, trace port and a NIC on one Wishbone bus.
 
-    def __init__(self, platform, cpu_variant):
+    The multiqueue NIC only receives; beside it the plain one sends, and its receiver is connected to nothing.
+    """
+
+    def __init__(self, platform, cpu_variant, nic):
         super().__init__(
             platform,
             clk_freq=100_000_000,  # written into nothing but CSR constants, of which there are none
@@ -190,7 +211,7 @@ class WeirSoC(SoCCore):
         self._add_uncached_window()
         self._add_timer(pins)
         self._add_trace(pins)
-        self._add_nic(pins)
+        self._add_nic(pins, nic == "queues")
         self.irq.add("nic", n=NIC_LINE)
         self.irq.add("release", n=RELEASE_LINE)
         self.irq.add("poll", n=POLL_LINE)
@@ -199,7 +220,8 @@ class WeirSoC(SoCCore):
     def _add_uncached_window(self):
         address = Signal(30)
         self.cpu.cpu_params["o_dBusWishbone_ADR"] = address
-        self.comb += self.cpu.dbus.adr.eq(Mux(address[26:30] == 0xC, Cat(address[:26], C(RAM_BASE >> 28, 4)), address))
+        uncached = address[27:30] == 0b110
+        self.comb += self.cpu.dbus.adr.eq(Mux(uncached, Cat(address[:27], C(0b010, 3)), address))
 
     def _add_timer(self, pins):
         self.submodules.timer = timer = Timer()
@@ -222,7 +244,7 @@ class WeirSoC(SoCCore):
             pins.trace_data.eq(trace.data),
         ]
 
-    def _add_nic(self, pins):
+    def _add_nic(self, pins, queues):
         registers = wishbone.Interface(data_width=32, address_width=32, addressing="word")
         dma = wishbone.Interface(data_width=32, address_width=32, addressing="word")
         quiescent = Signal()
@@ -249,27 +271,84 @@ class WeirSoC(SoCCore):
             "o_wbm_bte_o": dma.bte,
             "i_wbm_ack_i": pins.nic_dma_ack,
             "i_wbm_err_i": pins.nic_dma_err,
-            "o_irq_o": pins.nic_irq,
             "o_quiescent_o": quiescent,
         }
-        buses = {"reg": registers, "dma": dma}
-        for name, _ in TO_NIC:
-            bus, signal = name.split("_", 1)
-            self.comb += getattr(pins, f"to_nic_{name}").eq(getattr(buses[bus], signal))
+        self._connect_to_nic(pins, {"reg": registers, "dma": dma})
         # The NIC's own word for it knows of a register access only once the harness has copied the pins.
-        self.comb += pins.nic_quiescent.eq(quiescent & ~(registers.cyc & registers.stb))
-        for event in ("accept", "overrun", "bad", "done", "nodesc", "error"):
-            ports[f"o_ev_rx_{event}_o"] = self._events[event]
-        ports["o_ev_rx_addr_o"] = pins.rx_addr
-        for name in ("tdata", "tkeep", "tvalid", "tlast", "tuser"):
-            ports[f"i_rx_axis_{name}_i"] = getattr(pins, f"rx_{name}")
+        at_rest = quiescent & ~(registers.cyc & registers.stb)
         for name in ("tdata", "tkeep", "tvalid", "tlast"):
             ports[f"o_tx_axis_{name}_o"] = getattr(pins, f"tx_{name}")
         ports["i_tx_axis_tready_i"] = pins.tx_tready
+        if queues:
+            ports["i_rx_axis_tvalid_i"] = 0
+            at_rest &= self._add_queues(pins)
+        else:
+            ports |= self._receiver(pins, ["nodesc", "error"])
+        self.comb += pins.nic_quiescent.eq(at_rest)
         self.specials += Instance("nic_plain", **ports)
         self.bus.add_slave("nic", registers, SoCRegion(NIC_BASE, 0x1000, cached=False))
         self.bus.add_master("nic", master=dma)
         self.comb += self.cpu.interrupt[NIC_LINE].eq(pins.nic_irq)
+
+    def _connect_to_nic(self, pins, buses):
+        for name, _ in TO_NIC:
+            bus, _, signal = name.partition("_")
+            if bus in buses:
+                self.comb += getattr(pins, f"to_nic_{name}").eq(getattr(buses[bus], signal))
+
+    def _receiver(self, pins, events):
+        """The ports of the NIC that receives."""
+        ports = {f"o_ev_rx_{event}_o": self._events[event] for event in ["accept", "overrun", "bad", "done", *events]}
+        ports |= {"o_ev_rx_addr_o": pins.rx_addr, "o_irq_o": pins.nic_irq}
+        for name in ("tdata", "tkeep", "tvalid", "tlast", "tuser"):
+            ports[f"i_rx_axis_{name}_i"] = getattr(pins, f"rx_{name}")
+        return ports
+
+    def _add_queues(self, pins):
+        """The multiqueue NIC, and its packet RAM with a port for each side. Returns whether it is at rest."""
+        registers = wishbone.Interface(data_width=32, address_width=32, addressing="word")
+        memory = Memory(32, PACKET_RAM_BYTES // 4, name="packet_ram")
+        port = memory.get_port(write_capable=True, we_granularity=8, clock_domain="nic")
+        valid, select, done, quiescent = Signal(), Signal(4), Signal(), Signal()
+        self.specials += memory, port
+        self.comb += port.we.eq(Mux(valid, select, 0))
+        self.sync.nic += done.eq(valid)
+        ports = {
+            "p_Queues": QUEUES,
+            "p_AddrWidth": len(port.adr),
+            "i_clk_i": ClockSignal("nic"),
+            "i_rst_ni": ~ResetSignal("nic"),
+            "i_time_i": pins.nic_mtime,
+            "i_reg_adr_i": pins.nic_queues_adr,
+            "i_reg_dat_i": pins.nic_queues_dat_w,
+            "o_reg_dat_o": registers.dat_r,
+            "i_reg_sel_i": pins.nic_queues_sel,
+            "i_reg_cyc_i": pins.nic_queues_cyc,
+            "i_reg_stb_i": pins.nic_queues_stb,
+            "i_reg_we_i": pins.nic_queues_we,
+            "o_reg_ack_o": registers.ack,
+            "o_mem_valid_o": valid,
+            "i_mem_ready_i": 1,
+            "o_mem_adr_o": port.adr,
+            "o_mem_dat_o": port.dat_w,
+            "o_mem_sel_o": select,
+            "i_mem_done_i": done,
+            "i_mem_err_i": 0,
+            "o_quiescent_o": quiescent,
+            "o_next_due_o": pins.nic_due,
+            "o_next_due_valid_o": pins.nic_due_valid,
+            **self._receiver(pins, ["filtered", "full", "error"]),
+        }
+        self.comb += pins.to_nic_mtime.eq(self.timer.mtime[:32])
+        self._connect_to_nic(pins, {"queues": registers})
+        self.specials += Instance("weir_nic", **ports)
+        self.submodules.packet_ram = ram = wishbone.SRAM(memory, bus=self._bursting_bus())
+        self.bus.add_slave("packet_ram", ram.bus, SoCRegion(PACKET_RAM_BASE, PACKET_RAM_BYTES))
+        self.bus.add_slave("queues", registers, SoCRegion(QUEUES_BASE, 0x4000, cached=False))
+        return quiescent & ~done & ~(registers.cyc & registers.stb)
+
+    def _bursting_bus(self):
+        return wishbone.Interface(data_width=32, address_width=32, addressing="word", bursting=True)
 
     def do_finalize(self):
         """Watches the shared bus once LiteX has built it."""
@@ -299,10 +378,11 @@ def main():
     """Writes `OUT/device.v` and `OUT/sources`, the list of Verilog files beside it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cpu", choices=("imac", "full"), default="imac")
+    parser.add_argument("--nic", choices=("plain", "queues"), default="plain")
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
     platform = GenericPlatform("", pads(), name="device")
-    soc = WeirSoC(platform, arguments.cpu)
+    soc = WeirSoC(platform, arguments.cpu, arguments.nic)
     soc.finalize()
     arguments.out.mkdir(parents=True, exist_ok=True)
     platform.get_verilog(soc, name="device").write(str(arguments.out / "device.v"))

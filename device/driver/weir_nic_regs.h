@@ -6,6 +6,8 @@
 #ifndef WEIR_NIC_REGS_H
 #define WEIR_NIC_REGS_H
 
+// clang-format off
+
 #define WEIR_NIC_ID_VALUE 0x574e4943U
 #define WEIR_NIC_VERSION_VALUE 1U
 

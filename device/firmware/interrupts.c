@@ -6,6 +6,7 @@
 #include "task.h"
 
 #include "mitigation.h"
+#include "multiqueue_netif.h"
 #include "releases.h"
 #include "scenario.h"
 #include "soc.h"
@@ -23,6 +24,13 @@ void freertos_risc_v_application_interrupt_handler(void)
     if (weir_scenario.variant == SCENARIO_STOCK) {
         if ((lines & SOC_LINE_NIC) != 0U) {
             stock_netif_isr(&woken);
+        }
+    } else if (scenario_has_queues()) {
+        if ((lines & SOC_LINE_POLL) != 0U) {
+            multiqueue_netif_timer_isr(&woken);
+        }
+        if ((lines & SOC_LINE_NIC) != 0U) {
+            multiqueue_netif_isr(&woken);
         }
     } else if (weir_netif_active()) {
         if ((lines & (SOC_LINE_NIC | SOC_LINE_POLL)) != 0U) { // not done on the short way in

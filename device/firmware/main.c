@@ -9,6 +9,7 @@
 
 #include "lwip/netif.h"
 #include "lwip/tcpip.h"
+#include "multiqueue_netif.h"
 #include "scenario.h"
 #include "soc.h"
 #include "stock_netif.h"
@@ -50,7 +51,7 @@ void vApplicationMallocFailedHook(void)
 
 int scenario_tcpip_priority(void)
 {
-    if (weir_scenario.variant != SCENARIO_DRIVER) {
+    if (!scenario_has_library()) {
         return (int)weir_scenario.net_priority;
     }
     uint32_t priority = 1;
@@ -86,21 +87,25 @@ static void start(void *argument)
     ip4_addr_t gateway = {.addr = 0};
     LOCK_TCPIP_CORE();
     bool driver = weir_scenario.variant == SCENARIO_DRIVER;
-    (void)netif_add(&netif, &address, &netmask, &gateway, NULL, driver ? weir_netif_init : stock_netif_init,
-                    tcpip_input);
+    netif_init_fn init = scenario_has_queues() ? multiqueue_netif_init : driver ? weir_netif_init : stock_netif_init;
+    (void)netif_add(&netif, &address, &netmask, &gateway, NULL, init, tcpip_input);
     netif_set_default(&netif);
     netif_set_up(&netif);
     UNLOCK_TCPIP_CORE();
     tasks_create();
-    thread_register(SCENARIO_TASKS_MAX, driver ? weir_freertos_network_task() : stock_netif_task());
+    thread_register(SCENARIO_TASKS_MAX, scenario_has_queues() ? multiqueue_netif_task()
+                                        : driver              ? weir_freertos_network_task()
+                                                              : stock_netif_task());
     thread_register(SCENARIO_TASKS_MAX + 1, xTaskGetHandle(TCPIP_THREAD_NAME));
     thread_register(SCENARIO_TASKS_MAX + 2, xTaskGetIdleTaskHandle());
     if (weir_scenario.variant == SCENARIO_CLASSES) {
         thread_register(SCENARIO_TASKS_MAX + 3, stock_netif_class_task(1));
         thread_register(SCENARIO_TASKS_MAX + 4, stock_netif_class_task(0));
     }
-    if (driver) {
+    if (scenario_has_library()) {
         thread_register(SCENARIO_TASKS_MAX + 3, weir_freertos_booster());
+    }
+    if (driver) {
         soc_trap_set(weir_short_trap);
     }
     soc_irq_mask_set(SOC_LINE_NIC | SOC_LINE_RELEASE | SOC_LINE_POLL);

@@ -90,7 +90,7 @@ static void listening_add(void)
 // What the scenario says of the task's flow; a socket of which it says nothing has its flow without being asked.
 static void ask_flow(int fd, const struct scenario_task *task)
 {
-    if (weir_scenario.variant != SCENARIO_DRIVER ||
+    if (!scenario_has_library() ||
         (task->flow.server == WEIR_SERVER_NONE && task->flow.priority == 0U && task->flow.from == 0U)) {
         return;
     }

@@ -89,8 +89,11 @@ err_t weir_netif_init(struct netif *netif)
         .system_capacity = FIRMWARE_SYSTEM_CAPACITY,
         .system_period = FIRMWARE_SYSTEM_PERIOD_US * cycles_per_us,
     };
-    const struct weir_freertos_config tasks = {
-        .input = input, .stack_words = 1024, .booster_stack_words = 128, .booster_priority = configMAX_PRIORITIES - 1};
+    const struct weir_freertos_config tasks = {.next = weir_rx_next,
+                                               .input = input,
+                                               .stack_words = 1024,
+                                               .booster_stack_words = 128,
+                                               .booster_priority = configMAX_PRIORITIES - 1};
     if (weir_rx_init(&rx) != 0) {
         scenario_fail(FAILURE_SCENARIO, 0);
     }

@@ -80,8 +80,12 @@ static void system_priority_follows(void)
         const struct weir_flow *flow = weir_flow(i);
         highest = flow->match != WEIR_MATCH_REFUSED && flow->priority > highest ? flow->priority : highest;
     }
-    weir_flow_set_priority(WEIR_FLOW_ADDRESS, highest);
-    weir_flow_set_priority(WEIR_FLOW_CONTROL, highest);
+    if (highest != weir_flow(WEIR_FLOW_ADDRESS)->priority) {
+        weir_flow_set_priority(WEIR_FLOW_ADDRESS, highest);
+        weir_flow_set_priority(WEIR_FLOW_CONTROL, highest);
+        WEIR_FLOW_CHANGED(WEIR_FLOW_ADDRESS);
+        WEIR_FLOW_CHANGED(WEIR_FLOW_CONTROL);
+    }
 }
 
 static void flow_open(weir_match match, const sys_mbox_t *mbox)
@@ -98,6 +102,7 @@ static void flow_open(weir_match match, const sys_mbox_t *mbox)
             memset(&sockets[flow], 0, sizeof sockets[flow]);
             sockets[flow].receiver = self;
             sockets[flow].receiver_priority = own_priority();
+            WEIR_FLOW_CHANGED(flow);
         }
     }
     weir_port_unlock(state);
@@ -120,7 +125,7 @@ static void flows_close_unseen(void)
             weir_port_state state = weir_port_lock();
             weir_flow_remove(i);
             weir_port_unlock(state);
-            weir_rx_drain(i);
+            WEIR_FLOW_REMOVED(i);
         }
         sockets[i].seen = false;
     }
@@ -154,6 +159,7 @@ static void received_by_caller(const sys_mbox_t *mbox)
                 sockets[i].receiver = self;
                 sockets[i].receiver_priority = priority;
                 weir_flow_set_priority(i, priority_of(i));
+                WEIR_FLOW_CHANGED(i);
                 system_priority_follows();
                 weir_port_unlock(state);
             }
@@ -210,6 +216,7 @@ static int set_flow(uint8_t flow, const struct weir_so_flow *asked)
     weir_flow_set_server(flow, &server);
     weir_flow_set_sender(flow, sender, (uint8_t)(asked->sender_bytes / 4U));
     weir_flow_set_priority(flow, priority_of(flow));
+    WEIR_FLOW_CHANGED(flow);
     system_priority_follows();
     weir_port_unlock(state);
     return 0;

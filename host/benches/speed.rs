@@ -99,7 +99,8 @@ fn main() {
     fs::create_dir_all(&folder).expect("a writable folder");
     let (busy, low_rate) = (scenario(&folder, BUSY), scenario(&folder, LOW_RATE));
     let workshop = Workshop::find().expect("the project's folder");
-    let library = open_library(&workshop.device(busy.device.cpu).expect("a device")).expect("a library");
+    let library =
+        open_library(&workshop.device(busy.device.cpu, Variant::Stock).expect("a device")).expect("a library");
     let image = Image::open(&workshop.firmware(&busy).expect("a firmware")).expect("an image");
     let runner = Runner { variant: Variant::Stock, library, image, shortcuts: true, record: false };
 

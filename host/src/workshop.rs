@@ -12,7 +12,7 @@ use std::process::{Command, Output};
 use object::{Object, ObjectSymbol};
 use serde_json::Value;
 
-use crate::scenario::{Cpu, Scenario, Work};
+use crate::scenario::{Cpu, Scenario, Variant, Work};
 
 /// Why something could not be built.
 #[derive(Debug)]
@@ -108,12 +108,13 @@ impl Workshop {
         Ok(file)
     }
 
-    /// The simulated device's library.
+    /// The library of the simulated device that a receive path runs on.
     ///
     /// # Errors
     /// When the build fails.
-    pub fn device(&self, cpu: Cpu) -> Result<PathBuf, BuildError> {
-        let folder = self.root.join("build/soc").join(cpu_name(cpu));
+    pub fn device(&self, cpu: Cpu, variant: Variant) -> Result<PathBuf, BuildError> {
+        let nic = if variant.uses_queues() { "queues" } else { "plain" };
+        let folder = self.root.join("build/soc").join(format!("{}-{nic}", cpu_name(cpu)));
         let _lock = self.lock(&folder)?;
         let venv = self.root.join("build/venv");
         if !venv.join("bin/python").exists() {
@@ -122,7 +123,7 @@ impl Workshop {
         let mut make = Command::new("make");
         make.arg("-C").arg(self.root.join("soc"));
         make.arg(format!("OUT={}", folder.display())).arg(format!("VENV={}", venv.display()));
-        make.arg(format!("CPU={}", cpu_name(cpu)));
+        make.arg(format!("CPU={}", cpu_name(cpu))).arg(format!("NIC={nic}"));
         let output = run(&mut make, "building the simulated device")?;
         if !output.status.success() {
             return Err(failed("building the simulated device", &output));

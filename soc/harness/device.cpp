@@ -45,12 +45,14 @@ constexpr uint64_t kMarginCycles = 8;
 
 enum Context { kBoot, kTask, kIsr, kTrap };
 
-// The bit of `__VnbaTriggered` for an edge of the system's clock.
-constexpr uint64_t kEdgeSystem = 1;
+// The bit of `__VnbaTriggered` for an edge of the system's clock: soc/Makefile finds it in Verilator's output.
+constexpr uint64_t kEdgeSystem = uint64_t{1} << WEIR_SYSTEM_EDGE;
 
 // Bits of the `events` pin (soc/weir_soc.py).
 constexpr uint32_t kEventTrace = 1U << 6;
 constexpr uint32_t kEventBusError = 1U << 7;
+constexpr uint32_t kEventFiltered = 1U << 8;
+constexpr uint32_t kEventFull = 1U << 9;
 
 struct Frame {
     uint64_t start;
@@ -100,6 +102,7 @@ struct weir_device {
     bool bus_fault = false;
     uint32_t bus_fault_address = 0;
     bool inputs_changed = true;
+    uint64_t nic_due = kNever; // cycle in which a timer in the NIC expires
     uint32_t asleep = 0;
     uint32_t last_pc = 0;
     uint32_t task_pc = 0;
@@ -116,7 +119,7 @@ struct weir_device {
             clock();
         }
         top->clock_rst = 0;
-        cycle = SOC(weirsoc_timer_weir_mtime);
+        cycle = SOC(weir_mtime);
     }
 
     // The wires from the bus to the NIC, see soc/weir_soc.py.
@@ -131,6 +134,20 @@ struct weir_device {
         top->weir_nic_dma_dat_r = top->weir_to_nic_dma_dat_r;
         top->weir_nic_dma_ack = top->weir_to_nic_dma_ack;
         top->weir_nic_dma_err = top->weir_to_nic_dma_err;
+        top->weir_nic_queues_adr = top->weir_to_nic_queues_adr;
+        top->weir_nic_queues_dat_w = top->weir_to_nic_queues_dat_w;
+        top->weir_nic_queues_sel = top->weir_to_nic_queues_sel;
+        top->weir_nic_queues_cyc = top->weir_to_nic_queues_cyc;
+        top->weir_nic_queues_stb = top->weir_to_nic_queues_stb;
+        top->weir_nic_queues_we = top->weir_to_nic_queues_we;
+        top->weir_nic_mtime = top->weir_to_nic_mtime;
+    }
+
+    // The NIC has the low half of the time.
+    void look_at_nic_timers()
+    {
+        int32_t left = static_cast<int32_t>(top->weir_nic_due - static_cast<uint32_t>(cycle));
+        nic_due = top->weir_nic_due_valid ? cycle + std::max(left, 0) : kNever;
     }
 
     void clock()
@@ -142,6 +159,7 @@ struct weir_device {
         top->clock_clk = 1;
         top->clock_nic = 1;
         top->eval();
+        look_at_nic_timers();
     }
 
     // The same in a third of the time. Nothing happens at the falling edge, so that Verilator is told that the clock
@@ -150,12 +168,13 @@ struct weir_device {
     // instruction.
     void clock_fast(bool inputs_change)
     {
-        if (inputs_change || inputs_changed || !top->weir_nic_quiescent) {
+        if (inputs_change || inputs_changed || !top->weir_nic_quiescent || cycle >= nic_due) {
             connect_nic();
             root->__Vtrigprevexpr___TOP__clock_clk__0 = 0;
             root->__Vtrigprevexpr___TOP__clock_nic__0 = 0;
             Vdevice___024root___eval(root);
             inputs_changed = inputs_change;
+            look_at_nic_timers();
         } else {
             root->__VnbaTriggered[0] = kEdgeSystem;
             Vdevice___024root___eval_nba(root);
@@ -312,6 +331,12 @@ struct weir_device {
                 event(kinds[i], kinds[i] == WEIR_RX_DONE ? top->weir_rx_addr : 0);
             }
         }
+        if ((pins & kEventFiltered) != 0) {
+            event(WEIR_RX_ERROR, 0);
+        }
+        if ((pins & kEventFull) != 0) {
+            event(WEIR_RX_NODESC, 0);
+        }
         if ((pins & kEventTrace) != 0) {
             event(WEIR_TRACE + top->weir_trace_kind, top->weir_trace_data);
         }
@@ -334,7 +359,7 @@ struct weir_device {
             return;
         }
         uint64_t next = std::min(
-            {until, rx_due, top->weir_timer_compare, top->weir_release_compare, top->weir_poll_compare});
+            {until, rx_due, nic_due, top->weir_timer_compare, top->weir_release_compare, top->weir_poll_compare});
         if (top->weir_tx_tvalid) {
             next = std::min(next, tx_due);
         }
@@ -342,7 +367,7 @@ struct weir_device {
             return;
         }
         uint64_t cycles = next - cycle - kMarginCycles;
-        SOC(weirsoc_timer_weir_mtime) += cycles;
+        SOC(weir_mtime) += cycles;
         CPU(CsrPlugin_mcycle) += cycles;
         cycle += cycles;
     }

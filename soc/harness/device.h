@@ -25,8 +25,8 @@ enum weir_event_kind {
     WEIR_RX_OVERRUN = 4, // it was dropped: no room in the NIC
     WEIR_RX_BAD = 5,     // it was dropped as damaged, or the receiver is off
     WEIR_RX_DONE = 6,    // oldest accepted frame: in RAM; value: buffer address
-    WEIR_RX_NODESC = 7,  // oldest accepted frame: dropped, no descriptor
-    WEIR_RX_ERROR = 8,   // oldest accepted frame: dropped, too long or bus error
+    WEIR_RX_NODESC = 7,  // oldest accepted frame: dropped, no descriptor, or no room in its queue
+    WEIR_RX_ERROR = 8,   // oldest accepted frame: dropped, too long, bus error, or by the filter
     WEIR_WATCH = 9,      // an instruction of `watch` was executed; value: its index
     WEIR_TRACE = 64,     // 64 + kind: a write to the trace port; value: what was written
 };

@@ -37,7 +37,8 @@ static void input(const struct weir_packet *packet)
 
 int weir_lwip_start(struct netif *netif, const struct weir_rx_config *rx, uint8_t booster_priority)
 {
-    const struct weir_freertos_config tasks = {.input = input,
+    const struct weir_freertos_config tasks = {.next = weir_rx_next,
+                                               .input = input,
                                                .stack_words = WEIR_NETWORK_STACK_WORDS,
                                                .booster_stack_words = 2 * configMINIMAL_STACK_SIZE,
                                                .booster_priority = booster_priority};

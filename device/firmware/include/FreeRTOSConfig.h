@@ -53,6 +53,28 @@
     } while (0)
 #endif
 
+// Variant `codesign`: the NIC holds back what is no more urgent than the task that runs.
+#ifndef __ASSEMBLER__
+#include "weir_nic.h"
+#include <stdbool.h>
+#define WEIR_QUEUES_ADDRESS 0x94000000
+extern bool weir_task_aware;
+#define WEIR_RUNS_AT(task_priority)                                                                                    \
+    do {                                                                                                               \
+        if (weir_task_aware) {                                                                                         \
+            weir_nic_threshold(WEIR_QUEUES_ADDRESS, (uint32_t)(task_priority) + 1U);                                   \
+        }                                                                                                              \
+    } while (0)
+#define traceTASK_SWITCHED_IN() WEIR_RUNS_AT(pxCurrentTCB->uxPriority)
+#define traceTASK_PRIORITY_SET(task, priority)                                                                         \
+    do {                                                                                                               \
+        if ((task) == pxCurrentTCB) {                                                                                  \
+            WEIR_RUNS_AT(priority);                                                                                    \
+        }                                                                                                              \
+    } while (0)
+#define traceTASK_PRIORITY_DISINHERIT(task, priority) traceTASK_PRIORITY_SET(task, priority)
+#endif
+
 #define INCLUDE_vTaskDelay 1
 #define INCLUDE_vTaskDelete 1
 #define INCLUDE_vTaskSuspend 1

@@ -14,7 +14,7 @@
 #define LWIP_HOOK_FILENAME "weir_hooks.h"
 #define LOCK_TCPIP_CORE() sys_mutex_lock(&lock_tcpip_core)
 #define UNLOCK_TCPIP_CORE() (WEIR_LWIP_ACTIVE ? weir_lwip_unlock() : sys_mutex_unlock(&lock_tcpip_core))
-#define WEIR_LWIP_ACTIVE (weir_scenario.variant == SCENARIO_DRIVER)
+#define WEIR_LWIP_ACTIVE (weir_scenario.variant >= SCENARIO_DRIVER)
 void weir_lwip_unlock(void);
 #define LWIP_SOCKET 1
 #define LWIP_NETCONN 1

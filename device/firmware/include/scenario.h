@@ -6,6 +6,7 @@
 #ifndef SCENARIO_H
 #define SCENARIO_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define SCENARIO_MAGIC UINT32_C(0x57454952)
@@ -25,11 +26,21 @@ enum scenario_variant {
     SCENARIO_NAPI = 6,
     SCENARIO_CLASSES = 7,
     SCENARIO_DRIVER = 8,
+    SCENARIO_NIC = 9,
+    SCENARIO_CODESIGN = 10,
 };
 
 enum scenario_kind { SCENARIO_PERIODIC = 0, SCENARIO_BACKGROUND = 1, SCENARIO_UDP = 2, SCENARIO_TCP = 3 };
 
 enum scenario_work { SCENARIO_SPIN = 0, SCENARIO_BINOMIAL = 1, SCENARIO_SOURCE = 2 };
+
+// A queue of the multiqueue NIC; 0: no such timer, no threshold.
+struct scenario_queue {
+    uint32_t packet_timer_us;
+    uint32_t absolute_timer_us;
+    uint32_t frames;
+    uint32_t bytes; // of each of its two buffers
+};
 
 struct scenario_task {
     char name[SCENARIO_NAME_BYTES]; // zero-terminated
@@ -43,13 +54,14 @@ struct scenario_task {
     uint32_t work;        // enum scenario_work
     uint32_t work_a;      // spin: cycles; binomial: n; source: index into weir_jobs
     uint32_t work_b;      // binomial: k
-    struct {              // UDP, TCP: what the task asks of its flow, variant `driver`
+    struct {              // UDP, TCP: what the task asks of its flow: variants with the library
         uint32_t server;  // enum weir_server; WEIR_SERVER_NONE: nothing is asked
         uint32_t capacity;
         uint32_t period_us;
         uint32_t priority; // 0: the task's
         uint32_t from;     // network byte order; 0: any sender
     } flow;
+    struct scenario_queue queue; // UDP, TCP
 };
 
 // What decides when the stock path stops receiving, see lwip/mitigation.h.
@@ -75,14 +87,28 @@ struct scenario {
     uint32_t limit_period_us;
     uint32_t eager_invalidation; // variant `driver`, for comparison: 1: the cache is invalidated in the interrupt
     struct scenario_mitigation mitigation;
-    uint32_t address; // network byte order
-    uint32_t netmask; // network byte order
-    uint8_t mac[8];   // 6 used
+    uint32_t periodic;           // the absolute timers run by themselves
+    struct scenario_queue queue; // of those that are no task's
+    uint32_t address;            // network byte order
+    uint32_t netmask;            // network byte order
+    uint8_t mac[8];              // 6 used
     uint32_t task_count;
     struct scenario_task tasks[SCENARIO_TASKS_MAX];
 };
 
 extern struct scenario weir_scenario;
+
+// Is the library in the receive path?
+static inline bool scenario_has_library(void)
+{
+    return weir_scenario.variant == SCENARIO_DRIVER || weir_scenario.variant == SCENARIO_CODESIGN;
+}
+
+// Does the device have the multiqueue NIC?
+static inline bool scenario_has_queues(void)
+{
+    return weir_scenario.variant == SCENARIO_NIC || weir_scenario.variant == SCENARIO_CODESIGN;
+}
 
 // What the simulator reads, without the CPU noticing.
 struct scenario_status {

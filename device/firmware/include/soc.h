@@ -10,6 +10,9 @@
 #include "plain_nic.h"
 
 #define SOC_NIC ((struct plain_nic_registers *)0x91000000)
+#define SOC_QUEUES 0x94000000 // registers of the multiqueue NIC
+#define SOC_PACKET_RAM UINT32_C(0x50000000)
+#define SOC_QUEUE_BYTES 8192U // of packet RAM for each queue, two buffers
 #define SOC_TRACE ((volatile uint32_t *)0x92000000)
 #define SOC_MTIMECMP 0x93000000
 #define SOC_MTIME 0x93000008
@@ -21,7 +24,7 @@
 #define SOC_LINE_RELEASE (UINT32_C(1) << 1)
 #define SOC_LINE_POLL (UINT32_C(1) << 2)
 
-// The uncached view of an object in RAM.
+// The uncached view of an object in RAM or packet RAM.
 #define SOC_UNCACHED(pointer) ((void *)((uintptr_t)(pointer) | UINT32_C(0x80000000)))
 
 #define SOC_CACHE_LINE 32

@@ -15,6 +15,7 @@ enum trace_kind {
     TRACE_FAILED = 1,    // the firmware gives up; value: an enum failure
     TRACE_JOB_START = 2, // value: task
     TRACE_JOB_END = 3,   // value: task
+    // Where it says receive buffer: with the multiqueue NIC the number of the frame, its place in packet RAM / 16.
     TRACE_RX_DRIVER = 4, // value: receive buffer; the driver took it from the ring
     TRACE_RX_STACK = 5,  // value: receive buffer; the IP stack begins with it
     TRACE_RX_DONE = 6,   // value: receive buffer; the IP stack has returned
@@ -23,6 +24,9 @@ enum trace_kind {
     TRACE_RX_QUEUED = 9, // value: receive buffer; the eager half took it from the ring into a flow's queue
     // value: receive buffer + 65536 * enum weir_drop; its packet was discarded and the buffer is in the ring again
     TRACE_RX_DROPPED = 10,
+    // value: first of SOC_QUEUE_BYTES / 16 frame numbers; a queue of the NIC was turned off, and what waited in it is
+    // gone
+    TRACE_RX_CLOSED = 12,
     TRACE_POLLING = 11, // value: 1: the overall limit has turned the receive interrupt off; 0: on again
 };
 

@@ -10,6 +10,7 @@
 #include "soc.h"
 #include "trace.h"
 #include "weir_freertos.h"
+#include "weir_nic.h"
 
 #define WEIR_BUFFERS PLAIN_RX_BUFFERS_MAX
 #define WEIR_FLOWS SCENARIO_TASKS_MAX
@@ -83,6 +84,64 @@ static inline void weir_driver_acknowledge(void)
 {
     SOC_NIC->irq_pending = PLAIN_NIC_IRQ_RX;
 }
+
+// The multiqueue NIC, see weir/multiqueue.h. A queue's two buffers lie one behind the other in its part of packet RAM.
+extern uint16_t weir_mq_buffer_units[]; // of each queue: size of a buffer in frame numbers
+
+#define WEIR_MQ_QUEUE_UNITS (SOC_QUEUE_BYTES / 16U)
+#define WEIR_MQ_HEADROOM_UNITS (WEIR_NIC_HEADROOM_BYTES / 16U)
+
+static inline int32_t weir_mq_driver_take(uint32_t *half, uint32_t *frames)
+{
+    return weir_nic_take(SOC_QUEUES, half, frames);
+}
+
+static inline void weir_mq_driver_release(uint32_t queue)
+{
+    weir_nic_release(SOC_QUEUES, queue);
+}
+
+void weir_mq_driver_open(uint32_t queue);
+
+static inline void weir_mq_driver_close(uint32_t queue)
+{
+    weir_nic_queue_close(SOC_QUEUES, queue);
+}
+
+static inline uint32_t weir_mq_driver_first(uint32_t buffer)
+{
+    uint32_t queue = buffer / 2U;
+    return queue * WEIR_MQ_QUEUE_UNITS + (buffer % 2U != 0U ? weir_mq_buffer_units[queue] : 0U) +
+           WEIR_MQ_HEADROOM_UNITS;
+}
+
+static inline uint32_t weir_mq_driver_buffer(uint32_t frame)
+{
+    uint32_t queue = frame / WEIR_MQ_QUEUE_UNITS;
+    return 2U * queue + (frame % WEIR_MQ_QUEUE_UNITS >= weir_mq_buffer_units[queue] ? 1U : 0U);
+}
+
+static inline uint32_t weir_mq_driver_length(uint32_t frame)
+{
+    const volatile uint32_t *metadata = SOC_UNCACHED(SOC_PACKET_RAM + (frame - 1U) * 16U);
+    return metadata[0] & 0xffffU;
+}
+
+static inline uint32_t weir_mq_driver_units(uint32_t length)
+{
+    return (length + 15U) / 16U + WEIR_MQ_HEADROOM_UNITS;
+}
+
+void multiqueue_netif_flow_changed(uint8_t flow);
+void weir_mq_close(uint8_t flow);
+#define WEIR_FLOW_CHANGED(flow)                                                                                        \
+    do {                                                                                                               \
+        if (scenario_has_queues()) {                                                                                   \
+            multiqueue_netif_flow_changed(flow);                                                                       \
+        }                                                                                                              \
+    } while (0)
+#define WEIR_FLOW_REMOVED(flow) (scenario_has_queues() ? weir_mq_close(flow) : weir_rx_drain(flow))
+#define WEIR_ON_CLOSED(flow) trace(TRACE_RX_CLOSED, (flow)*WEIR_MQ_QUEUE_UNITS)
 
 #define WEIR_ON_QUEUED(buffer) trace(TRACE_RX_QUEUED, buffer)
 #define WEIR_ON_DROPPED(buffer, why) trace(TRACE_RX_DROPPED, (uint32_t)(buffer) | (uint32_t)(why) << 16)

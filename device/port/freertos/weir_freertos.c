@@ -9,6 +9,7 @@
 volatile struct weir_freertos_state weir_freertos_state;
 
 static struct {
+    bool (*next)(struct weir_packet *packet);
     void (*input)(const struct weir_packet *packet);
     TaskHandle_t task;
     TaskHandle_t booster;
@@ -34,7 +35,7 @@ static bool next(struct weir_packet *packet)
         set_priority(priority); // others may run here, and packets arrive
         priority = weir_flows_priority();
     }
-    bool any = weir_rx_next(packet);
+    bool any = network.next(packet);
     weir_freertos_state.idle = !any;
     taskEXIT_CRITICAL();
     return any;
@@ -90,6 +91,7 @@ void weir_freertos_wake(int32_t priority, BaseType_t *woken)
 
 int weir_freertos_start(const struct weir_freertos_config *config)
 {
+    network.next = config->next;
     network.input = config->input;
     weir_freertos_state.priority = 1;
     if (xTaskCreate(booster, "weir_boost", config->booster_stack_words, NULL, config->booster_priority,

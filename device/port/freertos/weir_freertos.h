@@ -41,6 +41,8 @@ static inline void weir_port_unlock(weir_port_state state)
 struct weir_packet;
 
 struct weir_freertos_config {
+    // Takes the next packet, in a critical section: weir_rx_next(), or weir_mq_next().
+    bool (*next)(struct weir_packet *packet);
     // Does the protocol work for one packet. Network task, without any lock. Where it waits, the wait may end before
     // its time (xTaskAbortDelay()): take mutexes again until they are taken.
     void (*input)(const struct weir_packet *packet);

@@ -31,6 +31,15 @@ const volatile uint32_t *weir_driver_header(uint32_t buffer);
 void weir_driver_interrupt(bool on);
 void weir_driver_acknowledge(void);
 
+int32_t weir_mq_driver_take(uint32_t *half, uint32_t *frames);
+void weir_mq_driver_release(uint32_t queue);
+void weir_mq_driver_open(uint32_t queue);
+void weir_mq_driver_close(uint32_t queue);
+uint32_t weir_mq_driver_first(uint32_t buffer);
+uint32_t weir_mq_driver_buffer(uint32_t frame);
+uint32_t weir_mq_driver_length(uint32_t frame);
+uint32_t weir_mq_driver_units(uint32_t length);
+
 void model_queued(uint32_t buffer);
 void model_dropped(uint32_t buffer, int why);
 void model_discarded(uint32_t buffer);

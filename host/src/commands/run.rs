@@ -86,18 +86,16 @@ fn plan(cases: Vec<Case>, trace: bool) -> Result<Vec<Planned>, Failure> {
     let mut libraries = BTreeMap::new();
     let mut planned = Vec::new();
     for case in cases {
-        let cpu = case.scenario.device.cpu;
-        let path = workshop.device(cpu).map_err(failure)?;
-        let library = match libraries.get(&path) {
-            Some(library) => Arc::clone(library),
-            None => soc::open_library(&path).map_err(Failure::Run)?,
-        };
-        libraries.insert(path, Arc::clone(&library));
         let image = workshop.firmware(&case.scenario).map_err(failure)?;
         let image = Image::open(&image).map_err(Failure::Run)?;
         for variant in case.scenario.variants.clone() {
-            let (library, image) = (Arc::clone(&library), image.clone());
-            let runner = Runner { variant, library, image, shortcuts: true, record: true };
+            let path = workshop.device(case.scenario.device.cpu, variant).map_err(failure)?;
+            let library = match libraries.get(&path) {
+                Some(library) => Arc::clone(library),
+                None => soc::open_library(&path).map_err(Failure::Run)?,
+            };
+            libraries.insert(path, Arc::clone(&library));
+            let runner = Runner { variant, library, image: image.clone(), shortcuts: true, record: true };
             planned.push(Planned { case: case.clone(), runner, trace });
         }
     }

@@ -23,6 +23,8 @@ use crate::traffic::PeerStats;
 const DRIVER: usize = 1;
 const TCPIP: usize = 2;
 const FIRST_TASK: usize = 3;
+/// Frame numbers of a queue of the multiqueue NIC: `SOC_QUEUE_BYTES / 16`.
+const QUEUE_UNITS: usize = 512;
 /// Priority of packets that are no task's.
 const BACKGROUND_PRIORITY: u32 = 1;
 
@@ -33,7 +35,9 @@ pub struct Measured {
     pub epoch: u64,
     /// The measured time.
     pub window: Range<u64>,
-    /// Address of the first receive buffer.
+    /// Receive buffers; with the multiqueue NIC places for frames in its packet RAM.
+    pub buffers: usize,
+    /// Address of the first one.
     pub buffers_base: u32,
     /// Bytes of each.
     pub buffer_bytes: u32,
@@ -48,6 +52,8 @@ pub struct FirmwareBuffers {
     pub free: u32,
     /// Handed to the NIC and not taken back.
     pub with_nic: u32,
+    /// Of the multiqueue NIC's frames those with the IP stack and its sockets; otherwise 0.
+    pub held: u32,
 }
 
 /// What is only known when a run is over.
@@ -157,7 +163,7 @@ impl Observer {
             device: scenario.device.address,
             tcp_ports,
             lanes: Lanes::new(threads, measured.window.clone(), now, measured.record),
-            packets: Packets::new(scenario.device.rx_buffers as usize, measured.record),
+            packets: Packets::new(measured.buffers, measured.record),
             jobs,
             stages: Stages::default(),
             eager: Eager::default(),
@@ -223,6 +229,7 @@ impl Observer {
                 self.packets.stack_done();
             }
             Observed::Freed(buffer) => self.freed(now, buffer),
+            Observed::Closed(first) => self.packets.closed(now, first..first + QUEUE_UNITS),
             Observed::JobStart(task) => self.job_start(now, task),
             Observed::JobEnd(task) => self.job_end(now, task),
             Observed::EnterTrap | Observed::Given(_) | Observed::Ready | Observed::Failed => {}
@@ -272,8 +279,8 @@ impl Observer {
         self.inversion.begun(self.lanes.cycles_until(DRIVER, now), self.priority(buffer), waited);
         self.packets.taken_up(now, buffer, Stage::Stack);
         match self.variant {
-            Variant::Driver => self.stage(now, DRIVER, |stages| &mut stages.driver),
-            Variant::Stock => self.stage(now, TCPIP, |stages| &mut stages.tcpip),
+            Variant::Driver | Variant::Codesign => self.stage(now, DRIVER, |stages| &mut stages.driver),
+            Variant::Stock | Variant::Nic => self.stage(now, TCPIP, |stages| &mut stages.tcpip),
             Variant::Classes => self.stage(now, self.lanes.current(), |stages| &mut stages.tcpip),
             _ => {} // part of what the driver does
         }
@@ -328,8 +335,11 @@ impl Observer {
     }
 
     /// Buffers of the pool that are in none of the places where one may be, given how many the firmware counts on its
-    /// free list and with the NIC. Negative while one is on its way between two places.
+    /// free list and with the NIC (multiqueue NIC: frames that the firmware counts as held and that are nowhere). Negative while one is on its way between two places.
     pub fn buffers_missing(&self, scenario: &Scenario, firmware: FirmwareBuffers) -> i64 {
+        if self.variant.uses_queues() {
+            return i64::from(firmware.held) - self.packets.taken_up_count() as i64;
+        }
         let ring_empty = i64::from(firmware.with_nic) - self.packets.waiting_in_ring() as i64;
         let held = self.packets.buffers_in_use() as i64 - self.packets.leaked() as i64;
         i64::from(scenario.device.rx_buffers) - i64::from(firmware.free) - ring_empty - held
@@ -358,7 +368,7 @@ impl Observer {
             buffers: ending.buffers.clone(),
             paths: self.paths(),
             // Without events nothing is known of it.
-            library: (self.variant.uses_library() && scenario.device.trace)
+            library: (self.variant == Variant::Driver && scenario.device.trace)
                 .then(|| LibraryResult { priority_inversion_cycles_max: self.inversion.longest_cycles() }),
         };
         let timeline = self.measured.record.then(|| self.timeline(scenario, now));

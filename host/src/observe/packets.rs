@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
+use std::ops::Range;
 
 use smoltcp::wire::{
     ArpPacket, EthernetFrame, EthernetProtocol, Icmpv4Message, Icmpv4Packet, IpProtocol, Ipv4Packet, TcpPacket,
@@ -268,6 +269,24 @@ impl Packets {
     /// Frames that ended before `cycle` and of which the NIC has said nothing; always 0, or events are missing.
     pub fn unaccounted(&self, cycle: u64) -> usize {
         self.on_wire.iter().filter(|id| self.frames[**id].arrival < cycle).count()
+    }
+
+    /// Frames that wait in places that are gone with their queue.
+    pub fn closed(&mut self, now: u64, places: Range<usize>) {
+        for place in places {
+            if let Some(id) = self.in_buffer(place)
+                && !self.frames[id].in_driver
+            {
+                self.buffers[place] = None;
+                self.step(id, now, Stage::Freed);
+                self.end(Some(id), Fate::Socket);
+            }
+        }
+    }
+
+    /// Buffers that hold a frame which software has taken up.
+    pub fn taken_up_count(&self) -> u64 {
+        self.buffers_in_use() - self.waiting_in_ring()
     }
 
     /// Buffers that hold a frame.

@@ -40,8 +40,14 @@ impl Device {
             thread(5, "weir_boost", LaneKind::Net),
             thread(IDLE, "idle", LaneKind::Idle),
         ];
-        let measured =
-            Measured { epoch: 0, window: 0..1_000_000, buffers_base: 0, buffer_bytes: BUFFER_BYTES, record: true };
+        let measured = Measured {
+            epoch: 0,
+            window: 0..1_000_000,
+            buffers: 64,
+            buffers_base: 0,
+            buffer_bytes: BUFFER_BYTES,
+            record: true,
+        };
         let observer = Observer::new(&scenario, Variant::Driver, &threads, measured, 0);
         Device { scenario, observer }
     }
@@ -156,7 +162,7 @@ fn a_packet_whose_socket_is_closed_while_it_waits_was_not_delivered() {
 fn buffers_in_flow_queues_are_not_missing() {
     let mut device = Device::new();
     let missing = |device: &Device, free, with_nic| {
-        device.observer.buffers_missing(&device.scenario, FirmwareBuffers { free, with_nic })
+        device.observer.buffers_missing(&device.scenario, FirmwareBuffers { free, with_nic, held: 0 })
     };
     assert_eq!(missing(&device, 4, 16), 0);
     device.arrived(1000, Some(TASK_HIGH), 4);

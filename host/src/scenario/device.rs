@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `[device]`, `[limit]`, `[mitigation]`, and the sections that the receive paths of later versions use.
+//! `[device]`, `[limit]`, `[mitigation]`.
 
 use super::keys::Section;
 use super::model::{Cpu, Device, Limit, Mitigation, TaskKind, Variant};
@@ -138,16 +138,6 @@ pub(super) fn both(reader: &Reader<'_>, capacity: Option<u32>, period_us: Option
         _ => {}
     }
     Some((capacity?, period_us?))
-}
-
-/// `[nic]`: checked, so that a file for later variants does not break with it.
-pub(super) fn read_later_sections(top: &Reader<'_>) {
-    if let Some(table) = top.table_under("nic") {
-        let reader = Reader::new(Section::Nic, table, top.sink());
-        reader.whole("queues");
-        reader.whole("queue_bytes");
-        reader.finish(None);
-    }
 }
 
 /// A table that is not in the file.

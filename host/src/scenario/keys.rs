@@ -203,9 +203,10 @@ pub const KEYS: &[Key] = &[
     key(Flow, "server", OneOf(&["deferrable", "sporadic"]), Value("deferrable"), "How the capacity comes back."),
     key(Flow, "from", Text("IPv4 address"), Words("every sender"), "Only this sender is the flow; others to the same port are background."),
     key(Flow, "priority", Whole(1, 15), Words("the task's"), "Priority of the flow."),
-    key(Flow, "packet_timer_us", Whole(0, 1_000_000), Value("0"), "NIC moderation: interrupt this long after the last packet. 0 and 0 is at once."),
-    key(Flow, "absolute_timer_us", Whole(0, 1_000_000), Value("0"), "NIC moderation: interrupt this long after the first packet."),
-    key(Flow, "queue_bytes", Whole(64, 1_048_576), Words("`queue_bytes` of [nic](#nic)"), "Size of the flow's queue in the NIC."),
+    key(Flow, "packet_timer_us", Whole(0, 1_000_000), Words("that of [nic](#nic)"), "Interrupt this long after the last packet; 0: no such timer."),
+    key(Flow, "absolute_timer_us", Whole(0, 1_000_000), Words("that of [nic](#nic)"), "Interrupt this long after the first packet; 0: no such timer."),
+    key(Flow, "frames", Whole(0, 64), Words("that of [nic](#nic)"), "Interrupt when as many packets wait; 0: no threshold."),
+    key(Flow, "queue_bytes", Whole(1616, 4096), Words("that of [nic](#nic)"), "Size of each of the flow's two buffers in the NIC, a multiple of 16."),
 
     key(Traffic, "name", Text("1 to 31 of A-Z a-z 0-9 _ -"), Words("the pattern, numbered if it occurs more than once: `uniform-1`"), "Unique name."),
     key(Traffic, "pattern", OneOf(PATTERNS), Required, "Shape over time; see [patterns](#patterns)."),
@@ -225,8 +226,12 @@ pub const KEYS: &[Key] = &[
     key(Traffic, "registers", Whole(1, 125), Value("10"), "modbus: holding registers read by each request."),
     key(Traffic, "timeout_ms", Number(0.001, 600_000.0), Value("100"), "request: waits this long for an answer."),
 
-    key(Nic, "queues", Whole(1, 64), Value("8"), "Receive queues."),
-    key(Nic, "queue_bytes", Whole(64, 1_048_576), Value("4096"), "Size of each queue."),
+    key(Nic, "queues", Whole(4, 16), Value("16"), "Receive queues: three, and one for each receiving task."),
+    key(Nic, "packet_timer_us", Whole(0, 1_000_000), Value("0"), "Interrupt this long after the last packet; 0: no such timer."),
+    key(Nic, "absolute_timer_us", Whole(0, 1_000_000), Value("0"), "Interrupt this long after the first packet; 0: no such timer."),
+    key(Nic, "absolute_mode", OneOf(&["from-first", "periodic"]), Value("from-first"), "`periodic`: the absolute timers run by themselves, again and again."),
+    key(Nic, "frames", Whole(0, 64), Value("0"), "Interrupt when as many packets wait; 0: no threshold."),
+    key(Nic, "queue_bytes", Whole(1616, 4096), Value("4096"), "Size of each of a queue's two buffers, a multiple of 16."),
 
     key(Limit, "capacity", Whole(1, 65_535), Words("the variant's"), "Packets of all flows together per period, at most 16."),
     key(Limit, "period_us", Whole(1, 2_000_000), Words("the variant's"), "Period of the overall limit."),

@@ -21,6 +21,7 @@ mod load;
 mod model;
 mod naming;
 mod network;
+mod nic;
 mod overrides;
 mod pattern;
 mod reader;

@@ -33,6 +33,8 @@ pub struct Scenario {
     pub limit: Option<Limit>,
     /// `[mitigation]`.
     pub mitigation: Mitigation,
+    /// `[nic]`.
+    pub nic: Nic,
     /// Tasks, in the order of the file.
     pub tasks: Vec<Task>,
     /// Traffic, in the order of the file.
@@ -53,7 +55,7 @@ impl Scenario {
     }
 }
 
-/// A receive path on the plain NIC, with its number in `enum scenario_variant` of the firmware.
+/// A receive path, with its number in `enum scenario_variant` of the firmware.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Variant {
     /// lwIP as its users run it.
@@ -74,6 +76,10 @@ pub enum Variant {
     Classes = 7,
     /// The receive library.
     Driver = 8,
+    /// `Stock` on the multiqueue NIC.
+    Nic = 9,
+    /// The receive library on the multiqueue NIC.
+    Codesign = 10,
 }
 
 impl Variant {
@@ -88,20 +94,17 @@ impl Variant {
         Variant::Napi,
         Variant::Classes,
         Variant::Driver,
+        Variant::Nic,
+        Variant::Codesign,
     ];
 
     /// By number.
-    const NAMES: [&'static str; 9] =
-        ["stock", "burst", "hysteresis", "budget", "queue", "capped", "napi", "classes", "driver"];
+    const NAMES: [&'static str; 11] =
+        ["stock", "burst", "hysteresis", "budget", "queue", "capped", "napi", "classes", "driver", "nic", "codesign"];
 
     /// The name in scenarios and results.
     pub fn name(self) -> &'static str {
         Variant::NAMES[self as usize]
-    }
-
-    /// The names of those that later versions have.
-    pub fn later() -> impl Iterator<Item = &'static str> + Clone {
-        ["nic", "codesign"].into_iter()
     }
 
     /// Whether the earliness of a task decides when packets are received.
@@ -111,7 +114,12 @@ impl Variant {
 
     /// Whether packets go through the receive library; they go through the stock driver otherwise.
     pub fn uses_library(self) -> bool {
-        self == Variant::Driver
+        matches!(self, Variant::Driver | Variant::Codesign)
+    }
+
+    /// Whether the device has the multiqueue NIC; it has the plain one otherwise.
+    pub fn uses_queues(self) -> bool {
+        matches!(self, Variant::Nic | Variant::Codesign)
     }
 }
 
@@ -218,6 +226,55 @@ pub struct Contract {
     pub server: Option<Server>,
     /// Its priority; `None`: the task's.
     pub priority: Option<u32>,
+    /// Its queue in the multiqueue NIC, where it is not as `[nic]` has it.
+    pub queue: QueueOverrides,
+}
+
+/// `[nic]`: the multiqueue NIC.
+#[derive(Debug, Clone, Copy)]
+pub struct Nic {
+    /// What its queues are like, but for what flows ask for.
+    pub queue: NicQueue,
+    /// The absolute timers run by themselves, again and again (the published simulator); from the first packet otherwise.
+    pub periodic: bool,
+}
+
+/// A queue of the multiqueue NIC.
+#[derive(Debug, Clone, Copy)]
+pub struct NicQueue {
+    /// Interrupt this long after the last packet; 0: no such timer.
+    pub packet_timer_us: u32,
+    /// Interrupt this long after the first packet; 0: no such timer.
+    pub absolute_timer_us: u32,
+    /// Interrupt when as many wait; 0: no threshold.
+    pub frames: u32,
+    /// Size of each of its two buffers.
+    pub bytes: u32,
+}
+
+/// What a flow asks for its queue.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct QueueOverrides {
+    /// See [`NicQueue`].
+    pub packet_timer_us: Option<u32>,
+    /// See [`NicQueue`].
+    pub absolute_timer_us: Option<u32>,
+    /// See [`NicQueue`].
+    pub frames: Option<u32>,
+    /// See [`NicQueue`].
+    pub bytes: Option<u32>,
+}
+
+impl NicQueue {
+    /// With what a flow asks for.
+    pub fn with(self, asked: &QueueOverrides) -> NicQueue {
+        NicQueue {
+            packet_timer_us: asked.packet_timer_us.unwrap_or(self.packet_timer_us),
+            absolute_timer_us: asked.absolute_timer_us.unwrap_or(self.absolute_timer_us),
+            frames: asked.frames.unwrap_or(self.frames),
+            bytes: asked.bytes.unwrap_or(self.bytes),
+        }
+    }
 }
 
 /// An aperiodic server: how many packets a flow may bring.

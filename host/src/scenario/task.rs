@@ -8,7 +8,7 @@ use super::model::{Contract, Listen, Protocol, Server, ServerKind, Task, TaskKin
 use super::network::{self, Network};
 use super::reader::Reader;
 use super::tree::Table;
-use super::{device, target, work};
+use super::{device, nic, target, work};
 
 /// More tasks than this do not fit the firmware.
 const TASKS_MAX: usize = 12;
@@ -179,7 +179,7 @@ fn receiving(
 /// Largest capacity of a sporadic server: the library remembers each packet of a period (`WEIR_SPORADIC_MAX`).
 const SPORADIC_CAPACITY_MAX: u32 = 8;
 
-/// `[task.flow]`. All of it is checked, also what only later variants use.
+/// `[task.flow]`.
 fn flow(task: &Reader<'_>, network: Option<Network>) -> Option<Contract> {
     if !task.given("flow") {
         return Some(Contract::default());
@@ -200,10 +200,8 @@ fn flow(task: &Reader<'_>, network: Option<Network>) -> Option<Contract> {
         reader.refuse("capacity", "the capacity is too large for a sporadic server", label, "or take `deferrable`");
     }
     let priority = reader.given("priority").then(|| reader.u32("priority")).flatten();
-    reader.whole("packet_timer_us");
-    reader.whole("absolute_timer_us");
-    reader.whole("queue_bytes");
+    let queue = nic::overrides(&reader);
     reader.finish(None);
     let from = network::sender(&reader, network).ok()?;
-    Some(Contract { from, server, priority })
+    Some(Contract { from, server, priority, queue })
 }

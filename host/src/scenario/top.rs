@@ -9,7 +9,7 @@ use super::reader::Reader;
 use super::report::{Problem, Sink};
 use super::suggest;
 use super::tree::{Table, Value};
-use super::{device, link, task, traffic, warnings};
+use super::{device, link, nic, task, traffic, warnings};
 
 /// Reads a scenario in which every sweep is resolved. `None` if something is wrong with it.
 pub(super) fn read(root: &Table, folder: &Path, sink: &Sink) -> Option<Scenario> {
@@ -28,7 +28,7 @@ pub(super) fn read(root: &Table, folder: &Path, sink: &Sink) -> Option<Scenario>
     let limit = device::read_limit(&reader);
     let mitigation = device::read_mitigation(&reader, &tasks);
     device::check_watched(&reader, &tasks, &variants);
-    device::read_later_sections(&reader);
+    let nic = nic::read(&reader, &tasks);
     reader.finish(None);
     if sink.has_errors() {
         return None;
@@ -43,6 +43,7 @@ pub(super) fn read(root: &Table, folder: &Path, sink: &Sink) -> Option<Scenario>
         device,
         limit,
         mitigation,
+        nic,
         tasks: tasks.read.into_iter().map(|(task, _)| task).collect(),
         traffic: traffic.into_iter().map(|(traffic, _)| traffic).collect(),
     })
@@ -89,13 +90,6 @@ fn variants(reader: &Reader<'_>) -> Vec<Variant> {
 }
 
 fn refuse_variant(name: &str) -> Problem {
-    let here = Variant::ALL.iter().map(|variant| variant.name());
-    if Variant::later().any(|later| later == name) {
-        let here: Vec<&str> = here.collect();
-        return Problem::error(format!("the variant `{name}` is not part of this version"))
-            .help(format!("this version has: {}", here.join(", ")));
-    }
-    let problem = Problem::error(format!("unknown variant `{name}`"));
-    let all = here.chain(Variant::later());
-    problem.help(suggest::hint(name, all, "variants"))
+    let all = Variant::ALL.iter().map(|variant| variant.name());
+    Problem::error(format!("unknown variant `{name}`")).help(suggest::hint(name, all, "variants"))
 }

@@ -24,9 +24,9 @@ pub enum Observed {
     RxBad,
     /// The oldest accepted frame is in RAM at this address.
     RxDone(u32),
-    /// The oldest accepted frame was dropped: no descriptor.
+    /// The oldest accepted frame was dropped: no descriptor, or no room in its queue.
     RxNoDescriptor,
-    /// The oldest accepted frame was dropped: too long, or a bus error.
+    /// The oldest accepted frame was dropped: too long, a bus error, or nobody's.
     RxError,
     /// A watched instruction was executed.
     Watch(u32),
@@ -52,6 +52,8 @@ pub enum Observed {
     Queued(usize),
     /// The eager half discarded its packet; it is in the ring again.
     Dropped(usize, Drop),
+    /// A queue of the NIC was turned off: what waits in the packet RAM from this frame number on is gone.
+    Closed(usize),
     /// The overall limit has turned the receive interrupt off, or on again.
     Polling(bool),
 }
@@ -105,6 +107,7 @@ impl Observed {
                 9 => Observed::Queued(index),
                 10 => Observed::Dropped(index & 0xffff, Drop::decode(event.value >> 16)?),
                 11 => Observed::Polling(event.value != 0),
+                12 => Observed::Closed(index),
                 _ => return None,
             },
         })

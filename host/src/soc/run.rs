@@ -84,8 +84,15 @@ pub struct Runner {
     pub record: bool,
 }
 
+/// Two for each queue that a flow can have.
+const MQ_BUFFERS: u32 = 2 * (TASKS_MAX as u32 + 3);
 /// The NIC says what becomes of a frame this long after its end at the latest.
 const NIC_VERDICT_CYCLES: u64 = 64;
+/// `PLAIN_BUFFER_BYTES` of the firmware.
+const PLAIN_BUFFER_BYTES: u32 = 1536;
+/// Of the multiqueue NIC: soc/weir_soc.py, and `WEIR_MQ_UNIT_BYTES` of the firmware.
+const PACKET_RAM_BYTES: u32 = 128 << 10;
+const FRAME_UNIT_BYTES: u32 = 16;
 /// `configMAX_PRIORITIES - 1`.
 const BOOSTER_PRIORITY: u32 = 15;
 /// How often the pool is counted when a buffer seems to be missing, over so many ticks: a task can lose the CPU for a
@@ -116,9 +123,8 @@ impl Runner {
         let measured = Measured {
             epoch,
             window: window.clone(),
-            buffers_base: self.image.symbol("plain_rx_data").map_err(RunError::Broken)?,
-            buffer_bytes: 1536,
             record: self.record,
+            ..self.places(scenario).map_err(RunError::Broken)?
         };
         let threads = session.threads()?;
         let observer = Observer::new(scenario, self.variant, &threads, measured, session.device.cycle());
@@ -129,6 +135,17 @@ impl Runner {
         live.loops_before = live.session.loops()?;
         live.run_until(window.end, progress)?;
         live.finish(&window)
+    }
+
+    /// Where frames lie in RAM.
+    fn places(&self, scenario: &Scenario) -> Result<Measured, String> {
+        let (buffers, buffers_base, buffer_bytes) = if self.variant.uses_queues() {
+            (PACKET_RAM_BYTES / FRAME_UNIT_BYTES, 0, FRAME_UNIT_BYTES)
+        } else {
+            (scenario.device.rx_buffers, self.image.symbol("plain_rx_data")?, PLAIN_BUFFER_BYTES)
+        };
+        let buffers = buffers as usize;
+        Ok(Measured { epoch: 0, window: 0..0, buffers, buffers_base, buffer_bytes, record: false })
     }
 
     fn config(&self, scenario: &Scenario) -> Result<Config, String> {
@@ -194,17 +211,22 @@ impl Session<'_> {
     }
 
     /// The driver's books: `weir_status.rx_free`, and positions given and taken of its `struct plain_ring`; the
-    /// library's: `struct weir_rx_books`, with which its variable begins.
+    /// library's: `struct weir_rx_books`, with which its variable begins; with the multiqueue NIC buffers that software
+    /// has, and frames held.
     fn firmware_buffers(&mut self) -> Result<FirmwareBuffers, RunError> {
+        if self.variant.uses_queues() {
+            let books = self.device.read_word(self.symbol("weir_mq")?);
+            return Ok(FirmwareBuffers { free: MQ_BUFFERS - (books & 0xffff), with_nic: 0, held: books >> 16 });
+        }
         if self.variant.uses_library() {
             let books = self.symbol("weir_rx")?;
             let mut half = |index: u32| self.device.read_word(books + 2 * (index & !1)) >> (16 * (index & 1)) & 0xffff;
-            return Ok(FirmwareBuffers { free: half(3) + half(4), with_nic: half(0) });
+            return Ok(FirmwareBuffers { free: half(3) + half(4), with_nic: half(0), held: 0 });
         }
         let free = self.symbol("weir_status")? + 4 * TASKS_MAX as u32 + 8 * THREADS_MAX as u32;
         let ring = self.symbol("plain_rx_ring")?;
         let (given, taken) = (self.device.read_word(ring + 8), self.device.read_word(ring + 12));
-        Ok(FirmwareBuffers { free: self.device.read_word(free), with_nic: given.wrapping_sub(taken) })
+        Ok(FirmwareBuffers { free: self.device.read_word(free), with_nic: given.wrapping_sub(taken), held: 0 })
     }
 
     /// Driver or network task, `tcpip_thread`, the scenario's tasks, those of the variant, idle; guards their stacks.
@@ -235,7 +257,9 @@ impl Session<'_> {
             threads.push(thread(slot, &task.name, LaneKind::Task, task.priority));
         }
         match self.variant {
-            Variant::Driver => threads.push(thread(TASKS_MAX + 3, "weir_boost", LaneKind::Net, BOOSTER_PRIORITY)),
+            Variant::Driver | Variant::Codesign => {
+                threads.push(thread(TASKS_MAX + 3, "weir_boost", LaneKind::Net, BOOSTER_PRIORITY));
+            }
             Variant::Classes => {
                 threads.push(thread(TASKS_MAX + 3, "class_high", LaneKind::Net, net));
                 threads.push(thread(TASKS_MAX + 4, "class_low", LaneKind::Net, (net - 1).max(1)));
@@ -436,12 +460,10 @@ impl Live<'_, '_> {
             missing = self.observer.buffers_missing(scenario, self.session.firmware_buffers()?);
         }
         let leaked = missing.unsigned_abs();
+        let pool = if self.session.variant.uses_queues() { MQ_BUFFERS } else { scenario.device.rx_buffers };
         if leaked > 0 {
-            return Err(RunError::Device(format!(
-                "the receive path lost {leaked} of its {} buffers",
-                scenario.device.rx_buffers
-            )));
+            return Err(RunError::Device(format!("the receive path lost {leaked} of its {pool} buffers")));
         }
-        Ok(Buffers { pool: u64::from(scenario.device.rx_buffers), free_at_end: free, leaked })
+        Ok(Buffers { pool: u64::from(pool), free_at_end: free, leaked })
     }
 }

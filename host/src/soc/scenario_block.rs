@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `struct scenario` of device/firmware/include/scenario.h: how the firmware learns the scenario.
 
-use crate::scenario::{Protocol, Scenario, ServerKind, Task, TaskKind, Variant, Work};
+use crate::scenario::{NicQueue, Protocol, Scenario, ServerKind, Task, TaskKind, Variant, Work};
 
 /// Most tasks that the firmware has room for.
 pub const TASKS_MAX: usize = 12;
@@ -12,8 +12,8 @@ const NAME_BYTES: usize = 16;
 /// CPU that the library's limit leaves to receiving, 40 %.
 const CAPPED_LIMIT: (u32, u32) = (4, 1000);
 const MAGIC: u32 = 0x5745_4952;
-const HEADER_BYTES: usize = 4 * 12 + 4 * 7 + 8 + 4;
-const TASK_BYTES: usize = NAME_BYTES + 4 * 10 + 4 * 5;
+const HEADER_BYTES: usize = 4 * 12 + 4 * 7 + 4 + 4 * 4 + 8 + 4;
+const TASK_BYTES: usize = NAME_BYTES + 4 * 10 + 4 * 5 + 4 * 4;
 /// Size of `struct scenario`.
 pub const BYTES: usize = HEADER_BYTES + TASKS_MAX * TASK_BYTES;
 /// Size of `struct scenario_status`.
@@ -50,9 +50,12 @@ pub fn encode(scenario: &Scenario, variant: Variant) -> Vec<u8> {
         scenario.mitigation.stop_percent,
         scenario.mitigation.resume_percent,
         scenario.mitigation.queue,
-        u32::from_le_bytes(device.address.octets()),
-        netmask(device.prefix).swap_bytes(),
-    ] {
+        u32::from(scenario.nic.periodic),
+    ]
+    .into_iter()
+    .chain(queue_words(&scenario.nic.queue))
+    .chain([u32::from_le_bytes(device.address.octets()), netmask(device.prefix).swap_bytes()])
+    {
         block.extend(word.to_le_bytes());
     }
     block.extend(device_mac(scenario));
@@ -60,7 +63,7 @@ pub fn encode(scenario: &Scenario, variant: Variant) -> Vec<u8> {
     block.extend((scenario.tasks.len() as u32).to_le_bytes());
     let mut sources = 0;
     for task in &scenario.tasks {
-        encode_task(task, device.cpu_mhz, &mut sources, &mut block);
+        encode_task(task, scenario, &mut sources, &mut block);
     }
     block
 }
@@ -82,7 +85,11 @@ fn netmask(prefix: u8) -> u32 {
     u32::MAX.checked_shl(32 - u32::from(prefix)).unwrap_or(0)
 }
 
-fn encode_task(task: &Task, cpu_mhz: u32, sources: &mut u32, block: &mut Vec<u8>) {
+fn queue_words(queue: &NicQueue) -> [u32; 4] {
+    [queue.packet_timer_us, queue.absolute_timer_us, queue.frames, queue.bytes]
+}
+
+fn encode_task(task: &Task, scenario: &Scenario, sources: &mut u32, block: &mut Vec<u8>) {
     let mut name = [0; NAME_BYTES];
     let length = task.name.len().min(NAME_BYTES - 1);
     name[..length].copy_from_slice(&task.name.as_bytes()[..length]);
@@ -96,7 +103,7 @@ fn encode_task(task: &Task, cpu_mhz: u32, sources: &mut u32, block: &mut Vec<u8>
         },
     };
     let (work, a, b) = match &task.work {
-        Work::Synthetic { us } => (0, (us * f64::from(cpu_mhz)).round() as u32, 0),
+        Work::Synthetic { us } => (0, (us * f64::from(scenario.device.cpu_mhz)).round() as u32, 0),
         Work::Binomial { n, k } => (1, *n, *k),
         Work::Source { .. } => {
             *sources += 1;
@@ -107,4 +114,9 @@ fn encode_task(task: &Task, cpu_mhz: u32, sources: &mut u32, block: &mut Vec<u8>
         block.extend(u32::to_le_bytes(word));
     }
     block.extend(flow_words(task).map(u32::to_le_bytes).concat());
+    let queue = match &task.kind {
+        TaskKind::Receiving { flow, .. } => scenario.nic.queue.with(&flow.queue),
+        _ => scenario.nic.queue,
+    };
+    block.extend(queue_words(&queue).map(u32::to_le_bytes).concat());
 }

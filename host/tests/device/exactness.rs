@@ -70,6 +70,21 @@ fn shortcuts_change_no_cycle_and_no_instruction() {
     }
 }
 
+/// The same with timers in the NIC that expire while the device sleeps.
+#[test]
+fn shortcuts_change_nothing_with_the_multiqueue_nic() {
+    let moderated = "[nic]\npacket_timer_us = 150\nabsolute_timer_us = 400\n";
+    let periodic = "[nic]\nabsolute_timer_us = 300\nabsolute_mode = 'periodic'\nframes = 3\n";
+    for (variant, nic) in [("codesign", ""), ("codesign", moderated), ("nic", moderated), ("nic", periodic)] {
+        let text = BUSY.replace("name = 'busy'", &format!("name = 'busy'\nvariants = ['{variant}']"));
+        let text = format!("{text}{nic}");
+        let (fast, full) = (with_shortcuts(&text, true), with_shortcuts(&text, false));
+        assert_eq!(fast.hash, full.hash, "{variant} {nic}");
+        assert!(fast.simulated_cycles < full.simulated_cycles, "idle time is skipped");
+        assert_eq!(serde_json::to_string(&fast.run).unwrap(), serde_json::to_string(&full.run).unwrap());
+    }
+}
+
 #[test]
 fn a_quiet_device_is_almost_all_skipped() {
     let quiet = outcome(

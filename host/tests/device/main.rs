@@ -2,6 +2,7 @@
 //! What users rely on of the simulated device. Cycle counts are exact, so tests assert them; wall-clock times never.
 
 mod captures;
+mod codesign;
 mod command;
 mod conservation;
 mod exactness;
@@ -42,7 +43,8 @@ fn scenario_of(text: &str) -> Scenario {
 
 fn runner(scenario: &Scenario) -> Result<Runner, BuildError> {
     let workshop = WORKSHOP.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let library = weir::soc::open_library(&workshop.device(scenario.device.cpu)?).map_err(BuildError::Failed)?;
+    let library = weir::soc::open_library(&workshop.device(scenario.device.cpu, scenario.variants[0])?)
+        .map_err(BuildError::Failed)?;
     let image = Image::open(&workshop.firmware(scenario)?).map_err(BuildError::Failed)?;
     Ok(Runner { variant: scenario.variants[0], library, image, shortcuts: true, record: false })
 }

@@ -12,7 +12,7 @@ fn set_changes_keys_everywhere() {
         "duration_ms=50",
         "device.net_priority = 5",
         "device.cpu=full",
-        "nic.queues=4",
+        "nic.queues=8",
         "task.axis.priority=9",
         "task.command.flow.from=\"10.0.0.5\"",
         "traffic.arp.rate_pps=7",
@@ -101,9 +101,9 @@ fn options_that_say_nothing_are_refused() {
 }
 
 #[test]
-fn platforms_and_variants_of_later_versions_are_refused_by_name() {
+fn unknown_variants_and_platforms_of_later_versions_are_refused_by_name() {
     let options = Overrides {
-        variants: vec!["stok".to_owned(), "codesign".to_owned()],
+        variants: vec!["stok".to_owned(), "codesine".to_owned()],
         platform: Some("model".to_owned()),
         ..Overrides::default()
     };
@@ -118,13 +118,13 @@ error: unknown variant `stok`
  |
  = help: did you mean `stock`?
 
-error: the variant `codesign` is not part of this version
+error: unknown variant `codesine`
 --> command line:1:11
  |
- | --variant codesign
+ | --variant codesine
  |           ^^^^^^^^ cannot run
  |
- = help: this version has: stock, burst, hysteresis, budget, queue, capped, napi, classes, driver
+ = help: did you mean `codesign`?
 
 error: the platform `model` is not part of this version
 --> command line:1:12

@@ -35,10 +35,6 @@ fn the_top_of_the_file() {
 
 #[test]
 fn variants() {
-    for later in ["nic", "codesign"] {
-        let message = format!("the variant `{later}` is not part of this version");
-        refused_file(&format!("name = 'x'\nvariants = ['stock', '{later}']"), 2, &message, "cannot run");
-    }
     refused_file("name = 'x'\nvariants = ['stok']", 2, "unknown variant `stok`", "cannot run");
     let message = "the variant `stock` is listed twice";
     refused_file("name = 'x'\nvariants = [\n'stock',\n'stock']", 4, message, "again");
@@ -166,7 +162,17 @@ fn contracts_nic_and_limit_are_checked_although_stock_ignores_them() {
     let label = "not in the device's network 10.0.0.0/24";
     refused_task(&format!("{flow}from = '10.0.1.2'"), 6, "10.0.1.2 cannot be a sender", label);
     refused_task(&format!("{flow}timer = 1"), 6, "unknown key `timer`", "not a key of [task.flow]");
-    refused("[nic]\nqueues = 65", 2, "`queues` is out of range", "must be 1 to 64");
+    refused("[nic]\nqueues = 65", 2, "`queues` is out of range", "must be 4 to 16");
+    refused("[nic]\nqueue_bytes = 2001", 2, "no queue has this size", "must be a multiple of 16");
+    refused("[nic]\nabsolute_mode = 'periodic'", 2, "`periodic` without `absolute_timer_us`", "a period is missing");
+    let text = "name = 'x'\n[nic]\nqueues = 4\n[[task]]\nname = 'a'\npriority = 1\nlisten = 'udp/7'\n\
+                [[task]]\nname = 'b'\npriority = 1\nlisten = 'udp/8'";
+    refused_file(
+        text,
+        3,
+        "the NIC has too few queues",
+        "must be at least 5: one for each receiving task and 3 for the IP stack",
+    );
     refused("[limit]\nperiod_us = 0", 2, "`period_us` is out of range", "must be 1 to 2000000");
 }
 

@@ -40,13 +40,16 @@ fn tasks_of_all_kinds() {
 fn a_contract_and_the_overall_limit_are_kept() {
     let text = "name = 'x'\n[[task]]\nname = 'a'\npriority = 1\nlisten = 'udp/7'\nbinomial = [20, 10]\n[task.flow]\n\
                 capacity = 2\nperiod_us = 1000\nserver = 'sporadic'\nfrom = '10.0.0.9'\npriority = 3\n\
-                packet_timer_us = 10\nabsolute_timer_us = 20\nqueue_bytes = 1024\n\
-                [nic]\nqueues = 8\nqueue_bytes = 4096\n[limit]\ncapacity = 7\nperiod_us = 1000\n";
+                packet_timer_us = 10\nqueue_bytes = 2048\n\
+                [nic]\nqueues = 8\nabsolute_timer_us = 20\n[limit]\ncapacity = 7\nperiod_us = 1000\n";
     let scenario = scenario(text);
     let TaskKind::Receiving { flow, .. } = &scenario.tasks[0].kind else { panic!("receiving") };
     assert_eq!(flow.from, Some(Ipv4Addr::new(10, 0, 0, 9)));
     assert_eq!(flow.priority, Some(3));
     assert!(matches!(flow.server, Some(Server { kind: ServerKind::Sporadic, capacity: 2, period_us: 1000 })));
+    let queue = scenario.nic.queue.with(&flow.queue);
+    let all = (queue.packet_timer_us, queue.absolute_timer_us, queue.frames, queue.bytes);
+    assert_eq!((all, scenario.nic.queue.bytes, scenario.nic.periodic), ((10, 20, 0, 2048), 4096, false));
     assert!(matches!(scenario.limit, Some(Limit { capacity: 7, period_us: 1000 })));
     assert!(matches!(scenario.tasks[0].work, Work::Binomial { n: 20, k: 10 }));
 }

@@ -7,8 +7,8 @@ pub mod device;
 use std::net::Ipv4Addr;
 
 use weir::scenario::{
-    Contract, Cpu, Device, Listen, Mitigation, Pattern, Protocol, Scenario, Target, Task, TaskKind, Traffic, Variant,
-    Work,
+    Contract, Cpu, Device, Listen, Mitigation, Nic, NicQueue, Pattern, Protocol, Scenario, Target, Task, TaskKind,
+    Traffic, Variant, Work,
 };
 use weir::traffic::{Wire, WireFrame};
 
@@ -46,6 +46,10 @@ pub fn scenario(tasks: Vec<Task>, traffic: Vec<Traffic>) -> Scenario {
             stop_percent: 10,
             resume_percent: 20,
             queue: 16,
+        },
+        nic: Nic {
+            queue: NicQueue { packet_timer_us: 0, absolute_timer_us: 0, frames: 0, bytes: 4096 },
+            periodic: false,
         },
         tasks,
         traffic,

@@ -55,6 +55,17 @@
 #ifndef WEIR_ON_ABANDONED // it waited in the flow of a socket that was closed
 #define WEIR_ON_ABANDONED(buffer) ((void)(buffer))
 #endif
+#ifndef WEIR_ON_CLOSED // multiqueue NIC: the flow's queue was turned off, and what waited in it is gone
+#define WEIR_ON_CLOSED(flow) ((void)(flow))
+#endif
+// What an adapter to an IP stack calls when a flow is new or has another priority, sender or limit, with the lock; and
+// when it was removed, without.
+#ifndef WEIR_FLOW_CHANGED
+#define WEIR_FLOW_CHANGED(flow) ((void)(flow))
+#endif
+#ifndef WEIR_FLOW_REMOVED
+#define WEIR_FLOW_REMOVED(flow) weir_rx_drain(flow)
+#endif
 #ifndef WEIR_ON_GIVEN
 #define WEIR_ON_GIVEN(buffer) ((void)(buffer))
 #endif

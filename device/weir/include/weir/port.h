@@ -19,9 +19,9 @@
 //
 //   void weir_port_invalidate_all(void);
 //       Makes the data cache forget what it holds of packet buffers that the library is about to give to the NIC. Task
-//       context, with the lock, so that its time is one with interrupts off. Nothing to do without a data cache. A write-back cache cannot forget all: there leave it empty, and
-//       invalidate by address before weir_rx_free(), and again when the network task begins with a frame if the CPU
-//       reads ahead (device/examples/common/weir_lwip.c).
+//       context, with the lock, so that its time is one with interrupts off. Nothing to do without a data cache. A
+//       write-back cache cannot forget all: there leave it empty, and invalidate by address before weir_rx_free(), and
+//       again when the network task begins with a frame if the CPU reads ahead (device/examples/common/weir_lwip.c).
 //
 // The receive interrupt and the poll timer's must not interrupt each other: give them one priority.
 

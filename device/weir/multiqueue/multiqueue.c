@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "weir/multiqueue.h"
+
+#include <errno.h>
+
+#include "weir/port.h"
+
+#define NO_FLOWS UINT32_C(0)
+
+// Of each buffer that software has.
+struct buffer {
+    uint16_t next; // frame to be worked on
+    uint16_t left; // of those not begun
+    uint16_t held; // with the IP stack or a socket
+    bool taken;
+};
+
+static struct {
+    uint16_t taken, held; // first: simulators find them by this variable's name
+    struct buffer buffers[2U * WEIR_MQ_QUEUES];
+    // Flows that have to wait for their limit: their buffers are here, not in the flow's queue.
+    uint32_t parked;
+    uint16_t parked_first[WEIR_MQ_QUEUES];
+    uint8_t parked_count[WEIR_MQ_QUEUES];
+    uint32_t parked_until[WEIR_MQ_QUEUES]; // low half of the time
+} weir_mq;
+
+static inline uint32_t bit(uint32_t flow)
+{
+    return UINT32_C(1) << flow;
+}
+
+// Of the two buffers of a queue the NIC fills one after the other.
+static inline uint16_t other_half(uint16_t buffer)
+{
+    return buffer ^ 1U;
+}
+
+static void park_buffer(uint8_t flow, uint16_t buffer)
+{
+    if (weir_mq.parked_count[flow]++ == 0U) {
+        weir_mq.parked_first[flow] = buffer;
+    }
+}
+
+static void wake_for_the_first(void)
+{
+    uint32_t first = 0;
+    bool any = false;
+    for (uint32_t left = weir_mq.parked; left != NO_FLOWS; left &= left - 1U) {
+        uint32_t until = weir_mq.parked_until[__builtin_ctz(left)];
+        first = !any || (int32_t)(until - first) < 0 ? until : first;
+        any = true;
+    }
+    if (any) {
+        weir_port_poll_at(first);
+    } else {
+        weir_port_poll_off();
+    }
+}
+
+// The flow's limit is reached: all that it has waits until `until`.
+static void park(uint8_t flow, uint64_t until)
+{
+    weir_mq.parked |= bit(flow);
+    weir_mq.parked_until[flow] = (uint32_t)until;
+    weir_mq.parked_count[flow] = 0;
+    while (weir_flow(flow)->waiting != 0U) {
+        park_buffer(flow, weir_flow_take(flow));
+    }
+    wake_for_the_first();
+}
+
+static void unpark(uint8_t flow)
+{
+    weir_mq.parked &= ~bit(flow);
+    uint16_t buffer = weir_mq.parked_first[flow];
+    for (uint8_t i = 0; i < weir_mq.parked_count[flow]; i++) {
+        weir_flow_put(flow, buffer);
+        buffer = other_half(buffer);
+    }
+}
+
+int32_t weir_mq_interrupt(void)
+{
+    uint32_t half;
+    uint32_t frames;
+    int32_t queue;
+    while ((queue = weir_mq_driver_take(&half, &frames)) >= 0) {
+        uint16_t index = (uint16_t)(2U * (uint32_t)queue + half);
+        struct buffer *buffer = &weir_mq.buffers[index];
+        buffer->next = (uint16_t)weir_mq_driver_first(index);
+        buffer->left = (uint16_t)frames;
+        buffer->taken = true;
+        weir_mq.taken++;
+        if ((weir_mq.parked & bit((uint32_t)queue)) != 0U) {
+            park_buffer((uint8_t)queue, index);
+        } else {
+            weir_flow_put((uint8_t)queue, index);
+        }
+    }
+    return weir_flows_priority();
+}
+
+int32_t weir_mq_timer(void)
+{
+    uint32_t now = weir_port_now_low();
+    for (uint32_t left = weir_mq.parked; left != NO_FLOWS; left &= left - 1U) {
+        uint8_t flow = (uint8_t)__builtin_ctz(left);
+        if ((int32_t)(now - weir_mq.parked_until[flow]) >= 0) {
+            unpark(flow);
+        }
+    }
+    wake_for_the_first();
+    return weir_flows_priority();
+}
+
+bool weir_mq_next(struct weir_packet *packet)
+{
+    packet->length = 0;
+    uint8_t to = weir_flows_highest();
+    if (to == WEIR_NO_FLOW) {
+        return false;
+    }
+    struct weir_flow *flow = weir_flow(to);
+    if (flow->limited_by_server && !weir_server_admit(&flow->server, weir_port_now())) {
+        flow->limited++;
+        park(to, weir_server_next(&flow->server));
+        return true;
+    }
+    struct buffer *buffer = &weir_mq.buffers[flow->first];
+    if (weir_mq_driver_first(flow->first) == buffer->next) {
+        weir_port_invalidate_all(); // somebody may have read the buffer's last content through the cache
+    }
+    packet->buffer = buffer->next;
+    packet->length = (uint16_t)weir_mq_driver_length(buffer->next);
+    packet->flow = to;
+    packet->priority = flow->priority;
+    buffer->next = (uint16_t)(buffer->next + weir_mq_driver_units(packet->length));
+    buffer->held++;
+    weir_mq.held++;
+    flow->held++;
+    if (--buffer->left == 0U) {
+        (void)weir_flow_take(to);
+    }
+    return true;
+}
+
+// With the lock.
+static void release_if_done(uint32_t index)
+{
+    struct buffer *buffer = &weir_mq.buffers[index];
+    if (buffer->taken && buffer->left == 0U && buffer->held == 0U) {
+        buffer->taken = false;
+        weir_mq.taken--;
+        weir_mq_driver_release(index / 2U);
+    }
+}
+
+void weir_mq_free(uint16_t frame)
+{
+    uint32_t index = weir_mq_driver_buffer(frame);
+    weir_port_state state = weir_port_lock();
+    weir_mq.buffers[index].held--;
+    weir_mq.held--;
+    weir_flow((uint8_t)(index / 2U))->held--;
+    release_if_done(index);
+    weir_port_unlock(state);
+}
+
+void weir_mq_close(uint8_t flow)
+{
+    weir_port_state state = weir_port_lock();
+    weir_mq_driver_close(flow);
+    weir_mq.parked &= ~bit(flow);
+    while (weir_flow(flow)->waiting != 0U) {
+        (void)weir_flow_take(flow);
+    }
+    for (uint32_t index = 2U * flow; index <= 2U * flow + 1U; index++) {
+        weir_mq.buffers[index].left = 0;
+        release_if_done(index); // held ones keep the flow's place until they are free
+    }
+    WEIR_ON_CLOSED(flow);
+    weir_port_unlock(state);
+}
+
+int weir_mq_init(const struct weir_mq_config *config)
+{
+    struct weir_server system;
+    enum weir_server_kind kind = config->system_capacity == 0U ? WEIR_SERVER_NONE : WEIR_SERVER_DEFERRABLE;
+    if (weir_server_init(&system, kind, config->system_capacity, config->system_period) != 0 ||
+        config->background_priority >= WEIR_PRIORITIES || config->system_priority >= WEIR_PRIORITIES) {
+        return EINVAL;
+    }
+    weir_flows_init(config->background_priority, config->system_priority);
+    weir_flow_set_server(WEIR_FLOW_ADDRESS, &system);
+    weir_flow_set_server(WEIR_FLOW_CONTROL, &system);
+    weir_mq_driver_open(WEIR_FLOW_BACKGROUND);
+    weir_mq_driver_open(WEIR_FLOW_ADDRESS);
+    weir_mq_driver_open(WEIR_FLOW_CONTROL);
+    return 0;
+}
