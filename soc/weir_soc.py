@@ -6,7 +6,7 @@ Memory map (the firmware's side of it is device/firmware/soc.h):
 | address     | what                                                                       |
 |-------------|----------------------------------------------------------------------------|
 | 0x4000_0000 | RAM, 1 MiB, cached; DMA does not invalidate the caches                     |
-| 0x5000_0000 | with the multiqueue NIC: packet RAM, 128 KiB, cached                       |
+| 0x5000_0000 | with the multiqueue NIC: packet RAM, 256 KiB, cached                       |
 | 0xc000_0000 | RAM, uncached (VexRiscv does not cache addresses with bit 31 set)          |
 | 0xd000_0000 | packet RAM, uncached                                                       |
 | 0x9100_0000 | registers of the plain NIC; beside the multiqueue NIC it only sends        |
@@ -44,7 +44,7 @@ from migen import (
 RAM_BASE = 0x4000_0000
 RAM_BYTES = 1 << 20
 PACKET_RAM_BASE = 0x5000_0000
-PACKET_RAM_BYTES = 128 << 10
+PACKET_RAM_BYTES = 256 << 10
 NIC_BASE = 0x9100_0000
 QUEUES_BASE = 0x9400_0000
 QUEUES = 16

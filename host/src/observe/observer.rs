@@ -24,7 +24,7 @@ const DRIVER: usize = 1;
 const TCPIP: usize = 2;
 const FIRST_TASK: usize = 3;
 /// Frame numbers of a queue of the multiqueue NIC: `SOC_QUEUE_BYTES / 16`.
-const QUEUE_UNITS: usize = 512;
+const QUEUE_UNITS: usize = 1024;
 /// Priority of packets that are no task's.
 const BACKGROUND_PRIORITY: u32 = 1;
 

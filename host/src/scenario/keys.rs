@@ -206,7 +206,7 @@ pub const KEYS: &[Key] = &[
     key(Flow, "packet_timer_us", Whole(0, 1_000_000), Words("that of [nic](#nic)"), "Interrupt this long after the last packet; 0: no such timer."),
     key(Flow, "absolute_timer_us", Whole(0, 1_000_000), Words("that of [nic](#nic)"), "Interrupt this long after the first packet; 0: no such timer."),
     key(Flow, "frames", Whole(0, 64), Words("that of [nic](#nic)"), "Interrupt when as many packets wait; 0: no threshold."),
-    key(Flow, "queue_bytes", Whole(1616, 4096), Words("that of [nic](#nic)"), "Size of each of the flow's two buffers in the NIC, a multiple of 16."),
+    key(Flow, "queue_bytes", Whole(1616, 8192), Words("that of [nic](#nic)"), "Size of each of the flow's two buffers in the NIC, a multiple of 16."),
 
     key(Traffic, "name", Text("1 to 31 of A-Z a-z 0-9 _ -"), Words("the pattern, numbered if it occurs more than once: `uniform-1`"), "Unique name."),
     key(Traffic, "pattern", OneOf(PATTERNS), Required, "Shape over time; see [patterns](#patterns)."),
@@ -231,7 +231,7 @@ pub const KEYS: &[Key] = &[
     key(Nic, "absolute_timer_us", Whole(0, 1_000_000), Value("0"), "Interrupt this long after the first packet; 0: no such timer."),
     key(Nic, "absolute_mode", OneOf(&["from-first", "periodic"]), Value("from-first"), "`periodic`: the absolute timers run by themselves, again and again."),
     key(Nic, "frames", Whole(0, 64), Value("0"), "Interrupt when as many packets wait; 0: no threshold."),
-    key(Nic, "queue_bytes", Whole(1616, 4096), Value("4096"), "Size of each of a queue's two buffers, a multiple of 16."),
+    key(Nic, "queue_bytes", Whole(1616, 8192), Value("4096"), "Size of each of a queue's two buffers, a multiple of 16."),
 
     key(Limit, "capacity", Whole(1, 65_535), Words("the variant's"), "Packets of all flows together per period, at most 16."),
     key(Limit, "period_us", Whole(1, 2_000_000), Words("the variant's"), "Period of the overall limit."),

@@ -91,7 +91,7 @@ const NIC_VERDICT_CYCLES: u64 = 64;
 /// `PLAIN_BUFFER_BYTES` of the firmware.
 const PLAIN_BUFFER_BYTES: u32 = 1536;
 /// Of the multiqueue NIC: soc/weir_soc.py, and `WEIR_MQ_UNIT_BYTES` of the firmware.
-const PACKET_RAM_BYTES: u32 = 128 << 10;
+const PACKET_RAM_BYTES: u32 = 256 << 10;
 const FRAME_UNIT_BYTES: u32 = 16;
 /// `configMAX_PRIORITIES - 1`.
 const BOOSTER_PRIORITY: u32 = 15;
