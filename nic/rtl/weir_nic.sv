@@ -39,16 +39,16 @@
  *              reg_stb_i.
  *
  * Timing: with a free memory that answers in the next cycle, a frame of n words to an otherwise idle
- * queue is in the queue n + Queues + 21 cycles after its tlast; irq_o of a queue that is not
- * moderated rises 2 cycles after that, and at most 8 after the last write was answered. A timer's
- * irq_o: due time + 6 cycles, and 3 more for each other queue that is due.
+ * queue is in it n + Queues + 22 cycles after its tlast. irq_o of a queue that is not moderated rises 6
+ * cycles after the frame's last write was answered, at most 8 if other queues are due as well. irq_o of
+ * a timer rises 7 cycles after its due time, and 4 later for each other queue that is due.
  *
  * Parameters
  *   Queues       1 to 64
  *   BufferWords  Frame FIFO in 32-bit words, a power of two, at least 16
  *   AddrWidth    Word address of packet memory, 3 to 30
  *
- * Proved properties: those of the modules.
+ * Proved properties: none yet; see tests/weir_nic_cases.py.
  */
 module weir_nic #(
   parameter int unsigned Queues = 8,
@@ -107,8 +107,8 @@ module weir_nic #(
   weir_nic_pkg::cfg_t cfg;
   weir_nic_pkg::step_t step;
   weir_nic_pkg::parsed_t parsed;
-  weir_nic_pkg::header_t header;
-  weir_nic_pkg::verdict_t verdict;
+  weir_nic_pkg::header_t header, judged;
+  weir_nic_pkg::verdict_t   verdict;
   weir_nic_pkg::frame_req_t frame_req;
   weir_nic_pkg::frame_rsp_t frame_rsp;
   weir_nic_pkg::ready_t look, show;
@@ -119,11 +119,11 @@ module weir_nic #(
 
   // Of the cycle before: what the queues' side works with. What that works on has begun cycles
   // before, so that the clock has been running.
-  logic [31:0] now_q;
+  logic [31:0] now_q, acted_q;
 
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) now_q <= '1;
-    else now_q <= time_i;
+    now_q   <= time_i;
+    acted_q <= now_q;
   end
 
   //////////////////////
@@ -131,6 +131,7 @@ module weir_nic #(
   //////////////////////
 
   logic enable, promiscuous, all_multicast;
+  logic [ 4:0] headroom;
   logic [47:0] station;
   logic accepted, overrun, bad, off, filtered, done, full, failed;
   logic header_valid, header_pop, verdict_valid, take, hold, held;
@@ -189,10 +190,11 @@ module weir_nic #(
     .hold_i         (hold),
     .held_o         (held),
     .header_valid_i (header_valid),
-    .parsed_i       (header.parsed),
+    .header_i       (header),
     .header_pop_o   (header_pop),
     .verdict_valid_o(verdict_valid),
     .verdict_o      (verdict),
+    .frame_o        (judged),
     .take_i         (take),
     .idle_o         (filter_idle)
   );
@@ -204,7 +206,7 @@ module weir_nic #(
     .rst_ni         (rst_ni),
     .verdict_valid_i(verdict_valid),
     .verdict_i      (verdict),
-    .header_i       (header),
+    .header_i       (judged),
     .headroom_i     (headroom),
     .take_o         (take),
     .word_i         (word),
@@ -252,6 +254,7 @@ module weir_nic #(
     .rst_ni            (rst_ni),
     .time_i            (time_i),
     .now_i             (now_q),
+    .acted_i           (acted_q),
     .cfg_i             (cfg),
     .step_i            (step),
     .empty_i           (step_empty),
@@ -272,7 +275,7 @@ module weir_nic #(
     .clk_i       (clk_i),
     .rst_ni      (rst_ni),
     .time_i      (time_i),
-    .now_i       (now_q),
+    .acted_i     (acted_q),
     .cfg_i       (cfg),
     .step_i      (step),
     .at_once_i   (at_once),
@@ -362,8 +365,8 @@ module weir_nic #(
   // Interrupt and registers //
   /////////////////////////////
 
-  logic irq_enable, next_valid, irq_rise, irq_idle, regs_idle, counters_idle, init;
-  logic [4:0] threshold, headroom;
+  logic irq_enable, next_valid, irq_rise, irq_idle, regs_idle, counters_idle, totals_idle, init;
+  logic [4:0] threshold;
   logic irq_taken;
   logic [5:0] next_queue, irq_taken_queue;
   logic [Queues-1:0] active;
@@ -404,6 +407,7 @@ module weir_nic #(
     .filtered_i(filtered),
     .error_i   (failed),
     .irq_i     (irq_rise),
+    .idle_o    (totals_idle),
     .word_i    (total_word),
     .count_o   (total)
   );
@@ -531,7 +535,8 @@ module weir_nic #(
                   ev_rx_done_o | ev_rx_full_o | ev_rx_error_o;
 
   assign quiescent_o = fifo_idle & filter_idle & dma_idle & timers_idle & guard_idle & settled &
-                       queues_idle & irq_idle & counters_idle & regs_idle & ~loading & ~events &
+                       queues_idle & irq_idle & counters_idle &
+ totals_idle & regs_idle & ~loading & ~events &
                        ~rx_axis_tvalid_i & ~(reg_cyc_i & reg_stb_i);
 
 endmodule

@@ -13,8 +13,7 @@
  *
  * Timing: an access on an idle bus is answered three cycles after its request.
  *
- * Proved properties: an answer once valid stays and does not change until taken; one answer for
- * each request; stb falls with ack.
+ * Proved properties: none yet; see tests/weir_nic_cases.py.
  */
 module weir_nic_axi_lite (
   input logic clk_i,

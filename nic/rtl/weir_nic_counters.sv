@@ -21,8 +21,7 @@
  * Parameters
  *   Queues     1 to 64
  *
- * Proved properties: a counter changes by what was asked for only; each hand-over and each drop is
- * counted exactly once.
+ * Proved properties: none yet; see tests/weir_nic_cases.py.
  */
 module weir_nic_counters #(
   parameter int unsigned Queues = 8
@@ -155,7 +154,7 @@ module weir_nic_counters #(
       init_q <= '0;
     end else begin
       state_q <= state_d;
-      init_q  <= init_q + Aw'(1);
+      if (init_busy_q) init_q <= init_q + Aw'(1);
       if (&init_q) init_busy_q <= 1'b0;
     end
   end

@@ -33,8 +33,7 @@
  * Parameters
  *   AddrWidth  Word address of packet memory
  *
- * Proved properties: one strobe per verdict; the memory handshake holds; nothing is written outside
- * the room that was granted; committed only when all writes are answered without error.
+ * Proved properties: none yet; see tests/weir_nic_cases.py.
  */
 module weir_nic_dma #(
   parameter int unsigned AddrWidth = 14
@@ -82,7 +81,9 @@ module weir_nic_dma #(
     Reserve,
     Data,
     Meta,
-    Drain
+    Drain,
+    Drop,
+    Dropped
   } state_e;
 
   state_e state_q, state_d;
@@ -93,7 +94,8 @@ module weir_nic_dma #(
   logic [11:0] bytes_q;
   logic [ 2:0] class_q;
   logic [31:0] sender_q, stamp_q;
-  logic [9:0] words, left_q;
+  logic [9:0] words_q, left_q;
+  logic [15:0] room_q;
   logic [AddrWidth-1:0] start_q, next_q;  // word address of the room, of the next word
   logic [1:0] meta_q;
   logic restart_q, failed_q;
@@ -105,7 +107,6 @@ module weir_nic_dma #(
   logic [3:0] sel_q, last_sel;
   logic [9:0] waiting_q;  // accepted and not answered
 
-  assign words   = 10'((bytes_q + 12'd3) >> 2);
   assign stop    = restart_q | failed_q;
   assign load    = ~valid_q | mem_ready_i;
   assign settled = ~valid_q & (waiting_q == 10'd0);
@@ -114,27 +115,28 @@ module weir_nic_dma #(
   // State machine //
   ///////////////////
 
-  logic ends;
+  logic ends, again;
 
   assign take_o = (state_q == Idle) & verdict_valid_i;
-  assign filtered_o = take_o & ~verdict_i.hit;
+  assign filtered_o = state_q == Dropped;
   assign full_o = (state_q == Reserve) & queue_i.full;
   assign done_o = (state_q == Drain) & queue_i.done;
   assign error_o = (state_q == Drain) & settled & failed_q;
-  assign ends = full_o | done_o | error_o;
-  assign rewind_o = (state_q == Drain) & settled & restart_q & ~failed_q;
+  assign ends = filtered_o | full_o | done_o | error_o;
+  assign again = (state_q == Drain) & settled & restart_q & ~failed_q;
 
   always_comb begin
     state_d = state_q;
     unique case (state_q)
-      Idle: if (take_o & verdict_i.hit) state_d = Reserve;
+      Idle: if (take_o) state_d = verdict_i.hit ? Reserve : Drop;
       Reserve: if (queue_i.grant) state_d = Data;
       Data: begin
         if (load & (left_q == 10'd1)) state_d = Meta;
         if (stop) state_d = Drain;
       end
       Meta: if (stop | (load & (&meta_q))) state_d = Drain;
-      Drain: if (rewind_o) state_d = Reserve;
+      Drain: if (again) state_d = Reserve;
+      Drop: state_d = Dropped;
       default: state_d = Idle;
     endcase
     if (ends) state_d = Idle;
@@ -170,20 +172,31 @@ module weir_nic_dma #(
       sender_q <= header_i.parsed.sender;
       stamp_q  <= header_i.stamp;
     end
+    // Needed two cycles later only
+    words_q <= 10'((bytes_q + 12'd3) >> 2);
+    room_q  <= {6'd0, words_q + 10'(headroom_i) + 10'd3} & ~16'd3;
     if (queue_i.grant) start_q <= queue_i.adr[AddrWidth-1:0];
   end
 
-  // A frame that is nobody's is dropped when it is taken: its length is still in the header.
-  assign frame_pop_o = ends | filtered_o;
-  assign frame_words_o = filtered_o ? 10'((header_i.bytes + 12'd3) >> 2) : words;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      frame_pop_o <= 1'b0;
+      rewind_o <= 1'b0;
+    end else begin
+      frame_pop_o <= ends;
+      rewind_o <= again;
+    end
+    frame_words_o <= words_q;
+  end
+
   assign word_pop_o = (state_q == Data) & load & ~stop;
 
   always_comb begin
-    queue_o.active  = state_q != Idle;
+    queue_o.active  = (state_q != Idle) & (state_q != Drop) & (state_q != Dropped);
     queue_o.reserve = state_q == Reserve;
     queue_o.commit  = (state_q == Drain) & settled & ~stop;
     queue_o.index   = index_q;
-    queue_o.words   = {6'd0, words + 10'(headroom_i) + 10'd3} & ~16'd3;
+    queue_o.words   = room_q;
     queue_o.bytes   = bytes_q;
   end
 
@@ -224,7 +237,7 @@ module weir_nic_dma #(
   always_ff @(posedge clk_i) begin
     if (state_q == Reserve) begin
       next_q <= queue_i.adr[AddrWidth-1:0] + AddrWidth'(headroom_i);
-      left_q <= words;
+      left_q <= words_q;
       meta_q <= '0;
     end else if (load & wanted) begin
       next_q <= next_q + AddrWidth'(1);
@@ -245,6 +258,6 @@ module weir_nic_dma #(
   assign mem_dat_o = dat_q;
   assign mem_sel_o = sel_q;
   assign byte_adr_o = 32'({start_q + AddrWidth'(headroom_i), 2'b00});
-  assign idle_o = (state_q == Idle) & ~verdict_valid_i;
+  assign idle_o = (state_q == Idle) & ~verdict_valid_i & ~frame_pop_o & ~rewind_o;
 
 endmodule

@@ -9,9 +9,9 @@
  *
  * Interface contract
  *   step_i       What the queue manager does. It hands over only what may_o allows, or what step_i
- *                itself made due.
- *   *_hit_i      Timers that are due; without effect on a queue without frames. A hit counts before
- *                the step of the same cycle. Of several causes the first one stays; of one cycle
+ *                itself made due. It is of the cycle before.
+ *   *_hit_i      Timers that are due; without effect on a queue without frames. A hit counts after
+ *                the step that is told in the same cycle. Of several causes the first one stays; of one cycle
  *                the absolute timer.
  *   release_i    Software gives the buffer of release_queue_i back; without effect if it has none.
  *   ok_i         See weir_nic_guard.   counting_i: see weir_nic_counters.
@@ -27,8 +27,8 @@
  * Parameters
  *   Queues       1 to 64
  *
- * Proved properties: nothing is ready, due or filled that is not consistent: due only with frames;
- * a buffer with software stays there until released; what is due stays due until handed over.
+ * Proved properties: due only with frames; a hand-over only with frames and to a free buffer; a
+ * buffer with software stays there until released; what is due stays due until handed over.
  */
 module weir_nic_due #(
   parameter int unsigned Queues = 8
@@ -59,11 +59,14 @@ module weir_nic_due #(
   logic [2:0] cause[Queues];
 
   for (genvar i = 0; i < Queues; i++) begin : gen_queue
-    logic mine, hit;
+    logic mine, filled, packet_hit, hit;
     logic [1:0] cause_q;
 
     assign mine = step_i.index == 6'(i);
-    assign hit = filled_q[i] & (packet_hit_i[i] | absolute_hit_i[i]);
+    // A step is of the cycle before: a frame was there before the timer, a packet timer restarted.
+    assign filled = (filled_q[i] | (mine & step_i.commit)) & ~(mine & step_i.handover);
+    assign packet_hit = packet_hit_i[i] & ~(mine & step_i.commit);
+    assign hit = filled & (packet_hit | absolute_hit_i[i]);
     assign free_o[i] = ~ready_q[i] & ok_i[i] & ~counting_i[i];
     assign may_o[i] = (due_q[i] | hit) & free_o[i];
 
@@ -82,13 +85,9 @@ module weir_nic_due #(
         cause_q <= '0;
       end else begin
         if (release_i & (release_queue_i == 6'(i))) ready_q[i] <= 1'b0;
-        if (hit) begin
-          due_q[i] <= 1'b1;
-          cause_q  <= cause[i][1:0];
-        end
         if (mine) begin
           if (step_i.commit) filled_q[i] <= 1'b1;
-          if (step_i.want & ~due_q[i] & ~hit) begin
+          if (step_i.want & ~due_q[i]) begin
             due_q[i] <= 1'b1;
             cause_q  <= step_i.cause[1:0];
           end
@@ -103,6 +102,10 @@ module weir_nic_due #(
             filled_q[i] <= 1'b0;
             due_q[i] <= 1'b0;
           end
+        end
+        if (hit & ~due_q[i] & ~(mine & (step_i.want | step_i.closes))) begin
+          due_q[i] <= 1'b1;
+          cause_q  <= cause[i][1:0];
         end
       end
     end
@@ -119,5 +122,60 @@ module weir_nic_due #(
 
   logic unused_step;
   assign unused_step = ^step_i;
+
+  ////////////
+  // Proofs //
+  ////////////
+
+`ifdef FORMAL
+  logic begun_q = 1'b0;  // a reset has been
+  always_ff @(posedge clk_i) begun_q <= 1'b1;
+  always_comb if (!begun_q) assume (!rst_ni);
+
+  logic [5:0] watched;
+  assign watched = 6'(1);
+  logic f_mine;
+  assign f_mine = step_i.index == watched;
+
+  // The queue manager's part of the contract
+  always_comb begin
+    assume (step_i.index < 6'(Queues));
+    assume (!step_i.want || step_i.commit);
+    assume (step_i.commit || step_i.handover || step_i.opens || step_i.closes || !step_i.first);
+    assume (!((step_i.commit | step_i.handover) && (step_i.opens | step_i.closes)));
+    assume (!(step_i.opens && step_i.closes));
+    assume (step_i.cause <= weir_nic_pkg::CAUSE_FULL);
+    // It hands over what is filled, or a frame that comes with it, to a free buffer.
+    if (f_mine && step_i.handover)
+      assume (!ready_q[watched] && (filled_q[watched] || step_i.commit));
+  end
+
+  // What should be: frames, and whether a hand-over is due
+  logic f_filled_q, f_ready_q, f_due_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) {f_filled_q, f_ready_q} <= '0;
+    else begin
+      if (f_mine && step_i.commit) f_filled_q <= 1'b1;
+      if (f_mine && (step_i.handover || step_i.closes)) f_filled_q <= 1'b0;
+      if (release_i && release_queue_i == watched) f_ready_q <= 1'b0;
+      if (f_mine && step_i.handover) f_ready_q <= 1'b1;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    f_due_q <= begun_q && rst_ni && due_q[watched] &&
+               !(f_mine && (step_i.handover || step_i.closes));
+    if (begun_q && rst_ni) begin
+      a_due_only_filled : assert (!due_q[watched] || filled_q[watched]);
+      a_may_only_filled :
+      assert (!may_o[watched] || filled_q[watched] || (f_mine && step_i.commit));
+      a_may_only_free : assert (!may_o[watched] || !ready_q[watched]);
+      a_filled : assert (filled_q[watched] == f_filled_q);
+      a_ready_until_released : assert (ready_q[watched] == f_ready_q);
+      a_due_stays : assert (!f_due_q || due_q[watched]);
+      c_due_held : cover (due_q[watched] && ready_q[watched]);
+    end
+  end
+`endif
 
 endmodule

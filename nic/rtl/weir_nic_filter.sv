@@ -12,8 +12,9 @@
  *   with all_multicast_i every multicast.
  *
  * Interface contract
- *   header_*   Front of the headers. It stays until header_pop_o, in the cycle of take_i.
- *   verdict_*  Stays until take_i.
+ *   header_*   Front of the headers, taken with header_pop_o.
+ *   verdict_*, frame_o
+ *              The verdict and the header that it is about. They stay until take_i.
  *   cfg_i      Words of entries, while held_o is high only.
  *   hold_i     Asks for a change of entries; held_o answers between two lookups. A verdict that was
  *              not yet taken is then found anew: what is taken always accords with all entries.
@@ -23,8 +24,7 @@
  * Parameters
  *   Queues     1 to 64
  *
- * Proved properties: the verdict is that of a search in one step, for any entries and any frame;
- * no verdict while entries change; a lookup takes Queues + 2 cycles.
+ * Proved properties: none yet; see tests/weir_nic_cases.py.
  */
 module weir_nic_filter #(
   parameter int unsigned Queues = 8
@@ -42,10 +42,11 @@ module weir_nic_filter #(
 
   // Frames
   input  logic                   header_valid_i,
-  input  weir_nic_pkg::parsed_t  parsed_i,
+  input  weir_nic_pkg::header_t  header_i,
   output logic                   header_pop_o,
   output logic                   verdict_valid_o,
   output weir_nic_pkg::verdict_t verdict_o,
+  output weir_nic_pkg::header_t  frame_o,
   input  logic                   take_i,
 
   output logic idle_o  // nothing changes in a later cycle without a header, hold or take
@@ -110,7 +111,11 @@ module weir_nic_filter #(
   entry_t entry_q;
   weir_nic_pkg::verdict_t verdict_q;
 
-  assign start  = (state_q == Idle) & header_valid_i & ~hold_i;
+  logic have_q;  // a frame whose verdict was not taken
+  weir_nic_pkg::header_t frame_q;
+
+  assign start = (state_q == Idle) & (have_q | header_valid_i) & ~hold_i;
+  assign header_pop_o = start & ~have_q;
   assign held_o = hold_i & (state_q != Look);
 
   always_comb begin
@@ -128,11 +133,17 @@ module weir_nic_filter #(
       state_q <= Idle;
       index_q <= '0;
       entry_valid_q <= 1'b0;
+      have_q <= 1'b0;
     end else begin
+      have_q <= (have_q | start) & ~take_i;
       state_q <= state_d;
       index_q <= (state_q == Look) ? index_q + Qw'(1) : '0;
       entry_valid_q <= (state_q == Look) & (state_d == Look);
     end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (header_pop_o) frame_q <= header_i;
   end
 
   always_ff @(posedge clk_i) begin
@@ -148,12 +159,12 @@ module weir_nic_filter #(
     entry_last_q <= index_q == Qw'(Queues - 1);
   end
 
-  assign fitting = entry_valid_q & entry_enable_q & entry_q.classes[parsed_i.class_id] &
-                   ((entry_q.port == 16'd0) | (entry_q.port == parsed_i.port)) &
-                   (((entry_q.sender ^ parsed_i.sender) & entry_q.mask) == 32'd0);
+  assign fitting = entry_valid_q & entry_enable_q & entry_q.classes[frame_q.parsed.class_id] &
+                   ((entry_q.port == 16'd0) | (entry_q.port == frame_q.parsed.port)) &
+                   (((entry_q.sender ^ frame_q.parsed.sender) & entry_q.mask) == 32'd0);
 
   always_comb begin
-    unique case (parsed_i.dst)
+    unique case (frame_q.parsed.dst)
       weir_nic_pkg::DST_OTHER: passes = promiscuous_i;
       weir_nic_pkg::DST_MULTICAST: passes = all_multicast_i;
       default: passes = 1'b1;
@@ -171,7 +182,7 @@ module weir_nic_filter #(
 
   assign verdict_valid_o = (state_q == Found) & ~hold_i;
   assign verdict_o = verdict_q;
-  assign header_pop_o = take_i;
-  assign idle_o = (state_q == Found) | ((state_q == Idle) & ~header_valid_i);
+  assign frame_o = frame_q;
+  assign idle_o = (state_q == Found) | ((state_q == Idle) & ~header_valid_i & ~have_q);
 
 endmodule

@@ -11,14 +11,13 @@
  *   step_i     Hand-overs, which take a credit; closing gives all back.
  *   ok_o       The queue may hand over: it has a credit or needs none.
  *
- * Timing: ok_o follows a step in the next cycle. A credit comes back INTERVAL cycles after it was
+ * Timing: ok_o follows a step two cycles later. A credit comes back INTERVAL cycles after it was
  * taken, or after the one before came back.
  *
  * Parameters
  *   Queues     1 to 64
  *
- * Proved properties: in any stretch of n cycles at most CREDITS + n / INTERVAL + 1 hand-overs of a
- * guarded queue; while credits are missing, the timer that returns them runs.
+ * Proved properties: none yet; see tests/weir_nic_cases.py.
  */
 module weir_nic_guard #(
   parameter  int unsigned Queues = 8,
@@ -28,7 +27,7 @@ module weir_nic_guard #(
   input logic rst_ni,
 
   input logic [31:0] time_i,
-  input logic [31:0] now_i,   // time_i of the cycle before
+  input logic [31:0] acted_i, // time of the act that step_i tells
 
   input  weir_nic_pkg::cfg_t               cfg_i,
   input  weir_nic_pkg::step_t              step_i,
@@ -47,15 +46,16 @@ module weir_nic_guard #(
 
   for (genvar i = 0; i < Queues; i++) begin : gen_credits
     logic [7:0] credits_q, used_q;  // at most, and taken
-    logic guarded;
+    logic guarded, ok_q;
 
     assign guarded = at_once_i[i] & on[i] & (credits_q != 8'd0);
-    assign ok_o[i] = ~guarded | (used_q < credits_q);
+    assign ok_o[i] = ok_q;
     assign use_one[i] = step_i.handover & (step_i.index == 6'(i)) & guarded;
     assign used_some[i] = used_q != 8'd0;
     assign used_more[i] = (used_q != 8'd0) & ((used_q != 8'd1) | use_one[i]);
 
     always_ff @(posedge clk_i) begin
+      ok_q <= ~guarded | (used_q < credits_q);
       if (!rst_ni) begin
         credits_q <= '0;
         used_q <= '0;
@@ -85,7 +85,7 @@ module weir_nic_guard #(
     .start_i     (start),
     .stop_i      (step_i.closes),
     .queue_i     (step_i.index[Qw-1:0]),
-    .from_i      (now_i),
+    .from_i      (acted_i),
     .reload_i    (used_more),
     .hit_o       (hit),
     .scan_queue_i(scan_queue_i),

@@ -16,14 +16,14 @@
  *   irq_o        Level: enable_i, and a queue is active.
  *   rise_o       Pulse in the first cycle of irq_o.
  *
- * Timing: active_o follows ready_i and threshold_i in the next cycle, take_i in the one after that, irq_o in the one after that,
- * next_*_o after four.
+ * Timing: active_o and irq_o follow ready_i and threshold_i in the next cycle, take_i in the one
+ * after that; next_*_o follow active_o after three.
  *
  * Parameters
  *   Queues       1 to 64
  *
- * Proved properties: no interrupt without a ready queue that the threshold lets through; one within
- * two cycles if there is; next_*_o is active, and none of a higher priority is.
+ * Proved properties: an interrupt exactly with a queue that is ready, not acknowledged and not below
+ * the threshold; next_*_o is the highest of them, and among equals the lowest index.
  */
 module weir_nic_irq #(
   parameter int unsigned Queues = 8
@@ -74,7 +74,7 @@ module weir_nic_irq #(
       last_q <= 1'b0;
     end else begin
       active_q <= open;
-      irq_q <= enable_i & (|active_q);
+      irq_q <= enable_i & (|open);
       last_q <= irq_q;
     end
   end
@@ -84,21 +84,20 @@ module weir_nic_irq #(
   //////////////////////
 
   // From the highest bit on, queues without it drop out if there is one with it: two bits a stage.
-  logic [Queues-1:0] left[5];
+  logic [Queues-1:0] level_bit[4];
   logic [Queues-1:0] high_q, highest_q;
   logic [5:0] index, next_queue_q;
   logic next_valid_q;
 
-  assign left[0] = active_q;
-
-  for (genvar bit_no = 0; bit_no < 4; bit_no++) begin : gen_bit
-    logic [Queues-1:0] with_bit, candidates;
-    assign candidates = (bit_no == 2) ? high_q : left[bit_no];
-    for (genvar i = 0; i < Queues; i++) begin : gen_queue
-      assign with_bit[i] = candidates[i] & level_q[i][3-bit_no];
+  for (genvar i = 0; i < Queues; i++) begin : gen_bits
+    for (genvar j = 0; j < 4; j++) begin : gen_bit
+      assign level_bit[j][i] = level_q[i][j];
     end
-    assign left[bit_no+1] = (|with_bit) ? with_bit : candidates;
   end
+
+  function automatic logic [Queues-1:0] narrow(logic [Queues-1:0] left, logic [Queues-1:0] bits);
+    return (|(left & bits)) ? left & bits : left;
+  endfunction
 
   always_comb begin
     index = '0;
@@ -112,8 +111,8 @@ module weir_nic_irq #(
       next_valid_q <= 1'b0;
       next_queue_q <= '0;
     end else begin
-      high_q <= left[2];
-      highest_q <= left[4];
+      high_q <= narrow(narrow(active_q, level_bit[3]), level_bit[2]);
+      highest_q <= narrow(narrow(high_q, level_bit[1]), level_bit[0]);
       next_valid_q <= |highest_q;
       next_queue_q <= index;
     end
@@ -132,6 +131,46 @@ module weir_nic_irq #(
     else settle_q <= {settle_q[1:0], active_q != open};
   end
   assign idle_o = (settle_q == '0) & (active_q == open) & (last_q == irq_q) &
-                  (irq_q == (enable_i & (|active_q)));
+                  (irq_q == (enable_i & (|open)));
+
+  ////////////
+  // Proofs //
+  ////////////
+
+`ifdef FORMAL
+  logic begun_q = 1'b0;  // a reset has been
+  always_ff @(posedge clk_i) begun_q <= 1'b1;
+  always_comb if (!begun_q) assume (!rst_ni);
+
+  logic [4:0] f_held_q;  // cycles in which nothing changed
+  logic [Queues-1:0] f_ready_q, f_open_q;
+  logic f_enable_q;
+  always_ff @(posedge clk_i) begin
+    f_open_q   <= open;
+    f_enable_q <= enable_i;
+    if (!begun_q || !rst_ni || open != f_open_q || cfg_i.write) f_held_q <= '0;
+    else if (f_held_q != '1) f_held_q <= f_held_q + 5'd1;
+
+    if (begun_q && rst_ni) begin
+      // Since the cycle before: a queue that is ready, not acknowledged and not held back
+      if ($past(begun_q && rst_ni)) begin
+        a_irq : assert (irq_o == (f_enable_q && f_open_q != '0));
+        a_active : assert (active_q == f_open_q);
+      end
+      for (int i = 0; i < Queues; i++) begin
+        assert (!open[i] || (ready_i[i] && !taken_q[i] && 6'(level_q[i]) >= 6'(threshold_i)));
+        if (f_held_q > 5'd3 && next_valid_q) begin
+          assert (!f_open_q[i] || level_q[i] <= level_q[next_queue_q]);
+          assert (!f_open_q[i] || level_q[i] != level_q[next_queue_q] || 6'(i) >= next_queue_q);
+        end
+      end
+      if (f_held_q > 5'd3) begin
+        a_next_valid : assert (next_valid_q == (f_open_q != '0));
+        a_next_active : assert (!next_valid_q || f_open_q[next_queue_q]);
+      end
+      c_held_back : cover (ready_i != '0 && open == '0 && !(|taken_q));
+    end
+  end
+`endif
 
 endmodule

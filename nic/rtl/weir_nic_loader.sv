@@ -16,7 +16,7 @@
  *
  * Timing: a word per cycle while the memory is not read by software.
  *
- * Proved properties: cfg_o only between held_i and ctrl_done_i, each word once and CTRL last.
+ * Proved properties: none yet; see tests/weir_nic_cases.py.
  */
 module weir_nic_loader (
   input logic clk_i,
@@ -51,9 +51,10 @@ module weir_nic_loader (
   } state_e;
 
   state_e state_q, state_d;
-  logic fetch, cfg_write_q, enable_q;
+  logic fetch, fetched_q, cfg_write_q, enable_q;
   logic [5:0] queue_q;
-  logic [4:0] word_q, cfg_word_q;
+  logic [4:0] word_q, fetched_word_q, cfg_word_q;
+  logic [31:0] cfg_data_q;
 
   assign fetch = (state_q == Load) & ~soft_read_i;
 
@@ -71,10 +72,12 @@ module weir_nic_loader (
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       state_q <= Idle;
+      fetched_q <= 1'b0;
       cfg_write_q <= 1'b0;
     end else begin
       state_q <= state_d;
-      cfg_write_q <= fetch;
+      fetched_q <= fetch;
+      cfg_write_q <= fetched_q;
     end
   end
 
@@ -84,7 +87,9 @@ module weir_nic_loader (
       enable_q <= enable_i;
       word_q   <= weir_nic_reg_pkg::Q_INTERVAL;
     end else if (fetch) word_q <= word_q - 5'd1;
-    cfg_word_q <= word_q;
+    fetched_word_q <= word_q;
+    cfg_word_q <= fetched_word_q;
+    cfg_data_q <= read_data_i;
   end
 
   assign busy_o = state_q != Idle;
@@ -94,8 +99,8 @@ module weir_nic_loader (
   assign cfg_o.write = cfg_write_q;
   assign cfg_o.index = queue_q;
   assign cfg_o.word = cfg_word_q;
-  assign cfg_o.data = read_data_i;
-  assign ctrl_valid_o = (state_q == Tell) & ~cfg_write_q;
+  assign cfg_o.data = cfg_data_q;
+  assign ctrl_valid_o = (state_q == Tell) & ~fetched_q & ~cfg_write_q;
   assign ctrl_enable_o = enable_q;
   assign ctrl_queue_o = queue_q;
 

@@ -11,12 +11,12 @@
  *   scan_*        Reads the due times of one queue.
  *   settled_o     due_o and valid_o are those of the timers that run.
  *
- * Timing: settled_o rises 3 * Queues + 1 cycles after the timers' last change.
+ * Timing: settled_o rises 3 * Queues + 2 cycles after the timers' last change.
  *
  * Parameters
  *   Queues        1 to 64
  *
- * Proved properties: when settled, valid_o exactly if a timer runs, and none is due before due_o.
+ * Proved properties: none yet; see tests/weir_nic_cases.py.
  */
 module weir_nic_next_due #(
   parameter  int unsigned Queues = 8,
@@ -39,17 +39,18 @@ module weir_nic_next_due #(
   output logic        valid_o
 );
 
-  typedef enum logic [1:0] {
+  typedef enum logic [2:0] {
     Packet,
     Absolute,
     Credit,
+    Last,
     Settled
   } state_e;
 
   state_e state_q;
   logic [Qw-1:0] queue_q;
-  logic [31:0] best_q, due, ahead;
-  logic valid_q, running, changed;
+  logic [31:0] best_q, due, due_q, ahead;
+  logic valid_q, running, running_one_q, changed;
   logic [3*Queues-1:0] running_q;
 
   assign changed = ~banks_idle_i |
@@ -73,7 +74,7 @@ module weir_nic_next_due #(
     endcase
   end
 
-  assign ahead = due - best_q;  // all lie within half the counter's range
+  assign ahead = due_q - best_q;  // all lie within half the counter's range
 
   always_ff @(posedge clk_i) begin
     running_q <= {packet_running_i, absolute_running_i, credit_running_i};
@@ -81,16 +82,21 @@ module weir_nic_next_due #(
       state_q <= Packet;
       queue_q <= '0;
       valid_q <= 1'b0;
+      running_one_q <= 1'b0;
     end else if (state_q != Settled) begin
-      valid_q <= valid_q | running;
-      if (running & (~valid_q | ahead[31])) best_q <= due;
+      // One is read while the one before is compared.
+      due_q <= due;
+      running_one_q <= running & (state_q != Last);
+      valid_q <= valid_q | running_one_q;
+      if (running_one_q & (~valid_q | ahead[31])) best_q <= due_q;
       unique case (state_q)
         Packet:   state_q <= Absolute;
         Absolute: state_q <= Credit;
-        default: begin
+        Credit: begin
           queue_q <= queue_q + Qw'(1);
-          state_q <= (queue_q == Qw'(Queues - 1)) ? Settled : Packet;
+          state_q <= (queue_q == Qw'(Queues - 1)) ? Last : Packet;
         end
+        default:  state_q <= Settled;
       endcase
     end
   end

@@ -27,8 +27,7 @@
  *
  * Timing: the answer comes in the cycle after tlast. A word and a frame per cycle.
  *
- * Proved properties: whatever the stream, a port other than 0 only with CLASS_TCP or CLASS_UDP, and
- * CLASS_OTHER without port and sender; at most two tags and six extension headers are walked.
+ * Proved properties: none yet; see tests/weir_nic_cases.py.
  */
 module weir_nic_parser (
   input logic clk_i,
@@ -74,7 +73,7 @@ module weir_nic_parser (
   logic [7:0] next_q, next_d;  // protocol of what follows this header
   logic [9:0] skip_q, skip_d;  // words left in this header
   logic [12:0] left_q, left_d;  // bytes of the IP packet from p on
-  weir_nic_pkg::parsed_t found_q, found_d, answer_d, answer_q;
+  weir_nic_pkg::parsed_t found_q, found_d, answer_q;
 
   //////////
   // Word //
@@ -267,16 +266,20 @@ module weir_nic_parser (
   // Answer //
   ////////////
 
-  always_comb begin
-    answer_d = found_d;
-    if ((state_d != Done) | cut) answer_d = '{class_id: weir_nic_pkg::CLASS_OTHER, default: '0};
-    answer_d.dst = dst_q;
-  end
+  logic done_q, cut_q;
 
   always_ff @(posedge clk_i) begin
-    if (axis_tvalid_i & axis_tlast_i) answer_q <= answer_d;
+    if (axis_tvalid_i & axis_tlast_i) begin
+      answer_q <= found_d;
+      done_q <= state_d == Done;
+      cut_q <= cut;
+    end
   end
 
-  assign parsed_o = answer_q;
+  always_comb begin
+    parsed_o = answer_q;
+    if (~done_q | cut_q) parsed_o = '{class_id: weir_nic_pkg::CLASS_OTHER, default: '0};
+    parsed_o.dst = dst_q;
+  end
 
 endmodule

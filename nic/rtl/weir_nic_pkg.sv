@@ -19,8 +19,7 @@
  */
 package weir_nic_pkg;
 
-  // Limits, in bytes
-  parameter logic [11:0] MIN_BYTES = 12'd14;  // an Ethernet header
+  // Longest frame, in bytes
   parameter logic [11:0] MAX_BYTES = 12'd2048;
 
   parameter logic [9:0] META_WORDS = 10'd4;

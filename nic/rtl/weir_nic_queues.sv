@@ -27,15 +27,15 @@
  * Order in one cycle: timers first, then the frame. A frame is not committed while its queue has a
  * hand-over due that is possible; that comes first, and the frame goes to the other buffer.
  *
- * Timing: each thing takes three cycles, choose, read and act (reserve four), if drop_* is free.
+ * Timing: each thing takes three cycles, choose, read and act (reserve five), if drop_* is free.
+ * step_o tells of an act in the cycle after it; its time is that of the act.
  * A commit that makes its buffer due hands it over in the same act.
  *
  * Parameters
  *   Queues     1 to 64
  *   AddrWidth  Word address of packet memory
  *
- * Proved properties: a hand-over only with frames and without a buffer at software; room is granted
- * within the filled buffer only; one answer for each request.
+ * Proved properties: none yet; see tests/weir_nic_cases.py.
  */
 module weir_nic_queues #(
   parameter  int unsigned Queues    = 8,
@@ -101,9 +101,10 @@ module weir_nic_queues #(
     Control
   } what_e;
 
-  typedef enum logic [1:0] {
+  typedef enum logic [2:0] {
     Choose,
     Read,
+    Left,
     Fit,
     Act
   } state_e;
@@ -122,10 +123,10 @@ module weir_nic_queues #(
   logic [Qw-1:0] cfg_queue, queue_q;
   logic cfg_off;
   fill_t fill_q, fill_d;
+  weir_nic_pkg::step_t act;
   logic fill_write;
   logic [AddrWidth-1:0] base_q, adr_q;
   logic [15:0] size_q;
-  logic [13:0] below_q;
 
   // The filled buffer with the frame under way
   logic [15:0] words_after;
@@ -144,18 +145,17 @@ module weir_nic_queues #(
       size_mem[cfg_queue] <= cfg_i.data[15:0];
     if (cfg_i.write & (cfg_i.word == weir_nic_reg_pkg::Q_FRAMES))
       below_mem[cfg_queue] <= cfg_i.data[13:0] - 14'd1;
-    base_q  <= base_mem[queue_q];
-    size_q  <= size_mem[queue_q];
-    below_q <= below_mem[queue_q];
-    fill_q  <= fill_mem[queue_q];
+    base_q <= base_mem[queue_q];
+    size_q <= size_mem[queue_q];
+    fill_q <= fill_mem[queue_q];
     if (fill_write) fill_mem[queue_q] <= fill_d;
-    if (step_o.handover)
+    if (act.handover)
       ready_mem[queue_q] <= '{
           buffer: fill_q.buffer,
-          frames: step_o.commit ? fill_q.frames + 14'd1 : fill_q.frames,
-          words: step_o.commit ? words_after : fill_q.words,
-          bytes: step_o.commit ? bytes_after : fill_q.bytes,
-          cause: step_o.cause
+          frames: act.commit ? fill_q.frames + 14'd1 : fill_q.frames,
+          words: act.commit ? words_after : fill_q.words,
+          bytes: act.commit ? bytes_after : fill_q.bytes,
+          cause: act.cause
       };
   end
 
@@ -176,10 +176,11 @@ module weir_nic_queues #(
   what_e what_q, what_d;
   logic [Qw-1:0] queue_d, due_queue;
   logic [Queues-1:0] select_q;
-  logic ctrl_possible, chosen;
+  logic ctrl_possible, chosen, frame_answered;
 
   // Answers
   logic drop, drop_valid_q, drop_closed_q, ctrl_done_d, ctrl_done_q, answered_q;
+  logic [ 2:0] settle_q;  // what was read follows
   logic [ 5:0] drop_queue_q;
   logic [13:0] drop_frames_q;
   weir_nic_pkg::frame_rsp_t answer_d, answer_q;
@@ -189,6 +190,7 @@ module weir_nic_queues #(
     for (int i = Queues - 1; i >= 0; i--) if (may_i[i]) due_queue = Qw'(i);
   end
 
+  assign frame_answered = answer_q.grant | answer_q.full | answer_q.done | answer_q.restart;
   assign ctrl_possible = ctrl_valid_i & ~drop_valid_q &
                          (ctrl_enable_i | ~frame_i.active | (frame_i.index != ctrl_queue_i));
 
@@ -197,7 +199,7 @@ module weir_nic_queues #(
     what_d  = Commit;
     queue_d = frame_i.index[Qw-1:0];
     if (frame_i.commit) what_d = Commit;
-    else if (|may_i) begin
+    else if ((|may_i) & ~answered_q) begin
       what_d  = Handover;
       queue_d = due_queue;
     end else if (ctrl_possible & ~ctrl_done_q) begin
@@ -206,14 +208,15 @@ module weir_nic_queues #(
     end else if (frame_i.reserve & ~drop_valid_q) what_d = Reserve;
     else chosen = 1'b0;
     // Its answer is on the way.
-    if (answered_q & ((what_d == Commit) | (what_d == Reserve))) chosen = 1'b0;
+    if (frame_answered & ((what_d == Commit) | (what_d == Reserve))) chosen = 1'b0;
   end
 
   always_comb begin
     state_d = state_q;
     unique case (state_q)
       Choose: if (chosen) state_d = Read;
-      Read: state_d = (what_q == Reserve) ? Fit : Act;
+      Read: state_d = (what_q == Reserve) ? Left : Act;
+      Left: state_d = Fit;
       Fit: state_d = Act;
       Act: state_d = Choose;
       default: state_d = Choose;
@@ -236,7 +239,7 @@ module weir_nic_queues #(
   // Act //
   /////////
 
-  logic may, free, at_once, enabled, filled, ready, counting, reached, fits, fits_empty_q;
+  logic may, free, at_once, enabled, filled, ready, counting, reached_q, fits_q, fits_empty_q;
   logic [15:0] left_q;
   assign may = |(may_i & select_q);
   assign free = |(free_i & select_q);
@@ -245,56 +248,55 @@ module weir_nic_queues #(
   assign filled = |(filled_i & select_q);
   assign ready = |(ready_i & select_q);
   assign counting = |(counting_i & select_q);
-  assign reached = at_once | ((|(counted_q & select_q)) & (fill_q.frames >= below_q));
   always_ff @(posedge clk_i) begin
+    reached_q <= at_once | (counted_q[queue_q] & (fill_mem[queue_q].frames >= below_mem[queue_q]));
     fits_empty_q <= frame_i.words <= size_q;
+    fits_q <= frame_i.words <= left_q;
     left_q <= size_q - fill_q.words;
     adr_q <= base_q + AddrWidth'(fill_q.words) + (fill_q.buffer ? AddrWidth'(size_q) : '0);
   end
 
-  assign fits = frame_i.words <= left_q;
-
   always_comb begin
-    step_o = '0;
-    step_o.act = state_q == Act;
-    step_o.index = 6'(queue_q);
-    step_o.cause = cause_i;
+    act = '0;
+    act.act = state_q == Act;
+    act.index = 6'(queue_q);
+    act.cause = cause_i;
     fill_write = 1'b0;
     fill_d = fill_q;
     drop = 1'b0;
     answer_d = '0;
-    answer_d.adr = 32'(adr_q);
     ctrl_done_d = 1'b0;
 
     if (state_q == Act) begin
+      answer_d.adr = 32'(adr_q);
       unique case (what_q)
         Commit: begin
           if (may) begin
-            step_o.handover = 1'b1;
+            act.handover = 1'b1;
           end else begin
-            step_o.commit = 1'b1;
-            step_o.first = ~filled;
-            step_o.want = reached;
-            step_o.handover = reached & free;
-            step_o.cause = at_once ? weir_nic_pkg::CAUSE_AT_ONCE : weir_nic_pkg::CAUSE_FRAMES;
+            act.commit = 1'b1;
+            act.first = ~filled;
+            act.want = reached_q;
+            act.handover = reached_q & free;
+            act.cause = at_once ? weir_nic_pkg::CAUSE_AT_ONCE : weir_nic_pkg::CAUSE_FRAMES;
             answer_d.done = 1'b1;
           end
         end
-        Handover: step_o.handover = may;
+        Handover: act.handover = may;
         Reserve: begin
-          if (may) step_o.handover = 1'b1;
-          else if (enabled & fits) answer_d.grant = 1'b1;
+          if (may) act.handover = 1'b1;
+          else if (enabled & fits_q) answer_d.grant = 1'b1;
           else if (enabled & filled & free & fits_empty_q) begin
-            step_o.handover = 1'b1;
-            step_o.cause = weir_nic_pkg::CAUSE_FULL;
+            act.handover = 1'b1;
+            act.cause = weir_nic_pkg::CAUSE_FULL;
           end else if (~counting) begin
             answer_d.full = 1'b1;
             drop = 1'b1;
           end
         end
         Control: begin
-          step_o.opens = ctrl_enable_i;
-          step_o.closes = ~ctrl_enable_i;
+          act.opens = ctrl_enable_i;
+          act.closes = ~ctrl_enable_i;
           ctrl_done_d = 1'b1;
           drop = ~ctrl_enable_i & filled;
           // The first time the memory holds anything. Later the buffer at software stays there.
@@ -307,13 +309,13 @@ module weir_nic_queues #(
       endcase
 
       // A frame that is being written into the buffer must go to the other one.
-      answer_d.restart = step_o.handover & ~step_o.commit & (what_q != Reserve) &
+      answer_d.restart = act.handover & ~act.commit & (what_q != Reserve) &
                          frame_i.active & (frame_i.index == 6'(queue_q));
 
-      if (step_o.handover) begin
+      if (act.handover) begin
         fill_write = 1'b1;
         fill_d = '{buffer: ~fill_q.buffer, default: '0};
-      end else if (step_o.commit) begin
+      end else if (act.commit) begin
         fill_write = 1'b1;
         fill_d.frames = fill_q.frames + 14'd1;
         fill_d.words = words_after;
@@ -330,11 +332,13 @@ module weir_nic_queues #(
     if (!rst_ni) begin
       answer_q <= '0;
       answered_q <= 1'b0;
+      settle_q <= '0;
       ctrl_done_q <= 1'b0;
       drop_valid_q <= 1'b0;
     end else begin
       answer_q <= answer_d;
       answered_q <= state_q == Act;
+      settle_q <= {settle_q[1:0], answered_q};
       ctrl_done_q <= ctrl_done_d;
       if (drop_taken_i) drop_valid_q <= 1'b0;
       if (drop) drop_valid_q <= 1'b1;
@@ -349,14 +353,20 @@ module weir_nic_queues #(
     end
   end
 
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) step_o <= '0;
+    else step_o <= act;
+    step_empty_o <= ~filled;
+  end
+
   assign frame_o = answer_q;
   assign ctrl_done_o = ctrl_done_q;
-  assign step_empty_o = ~filled;
   assign drop_valid_o = drop_valid_q;
   assign drop_closed_o = drop_closed_q;
   assign drop_queue_o = drop_queue_q;
   assign drop_frames_o = drop_frames_q;
-  assign idle_o = (state_q == Choose) & ~chosen & ~answered_q & ~drop_valid_q;
+  assign idle_o = (state_q == Choose) & ~chosen & ~answered_q & ~drop_valid_q & ~(|may_i) &
+ ~(|settle_q);
 
   logic unused_queues;
   assign unused_queues = ^{look_queue_i, show_queue_i};

@@ -14,15 +14,15 @@
  *   release_*  A write to RELEASE.
  *
  * Timing: ack in the cycle after stb; a write takes effect together with its ack. Exceptions: the
- * queues' memory is being cleared after reset: as soon as that is over; NEXT: four cycles after stb;
+ * queues' memory is being cleared after reset: as soon as that is over; NEXT and ACTIVE: five cycles
+ * after stb, so that they show what was written before;
  * a write to a queue's words 0 to 13 while one to CTRL is carried out: as soon as that is done
  * (about 20 cycles, and a frame's time if the queue is turned off while one is written to it).
  *
  * Parameters
  *   Queues     1 to 64
  *
- * Proved properties: one ack per access and none without; no write to the queues' memory but to
- * words that software may write, and none while settings are loaded.
+ * Proved properties: none yet; see tests/weir_nic_cases.py.
  */
 module weir_nic_regs #(
   parameter int unsigned Queues = 8
@@ -101,10 +101,13 @@ module weir_nic_regs #(
   assign exists = of_queue & ({1'b0, queue} < 7'(Queues));
   assign setting = exists & reg_we_i & (word < weir_nic_reg_pkg::Q_READY);
 
-  assign is_next = ~of_queue & ~reg_we_i & (reg_adr_i[10:0] == 11'(weir_nic_reg_pkg::REG_NEXT));
+  assign is_next = ~of_queue & ~reg_we_i &
+                   ((word == weir_nic_reg_pkg::REG_NEXT) |
+                    (word == weir_nic_reg_pkg::REG_ACTIVE_LO) |
+                    (word == weir_nic_reg_pkg::REG_ACTIVE_HI));
 
   assign request = reg_cyc_i & reg_stb_i & ~ack_q;
-  assign waits = init_i | (setting & loading_i) | (is_next & (next_wait_q != 3'd3));
+  assign waits = init_i | (setting & loading_i) | (is_next & (next_wait_q != 3'd4));
   assign access = request & ~waits;
   assign write = access & reg_we_i & (&reg_sel_i);
 
@@ -167,11 +170,22 @@ module weir_nic_regs #(
   assign irq_enable_o = irq_enable_q;
   assign threshold_o = threshold_q;
   assign headroom_o = {headroom_q, 2'd0};
-  assign take_o = write & (reg_adr_i[11:5] == '0) & (word == weir_nic_reg_pkg::REG_TAKE);
-  assign take_queue_o = reg_dat_i[5:0];
 
-  assign release_o = write & exists & (word == weir_nic_reg_pkg::Q_RELEASE);
-  assign release_queue_o = queue;
+  // A cycle later, since much hangs on them
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      take_o <= 1'b0;
+      release_o <= 1'b0;
+    end else begin
+      take_o <= write & (reg_adr_i[11:5] == '0) & (word == weir_nic_reg_pkg::REG_TAKE);
+      release_o <= write & exists & (word == weir_nic_reg_pkg::Q_RELEASE);
+    end
+    if (access) begin
+      take_queue_o <= reg_dat_i[5:0];
+      release_queue_o <= queue;
+    end
+  end
+
 
   /////////////////////
   // Queues' memory  //

@@ -14,13 +14,13 @@
  *               Pulses. now_i of that cycle is the due time.
  *   at_once_o   The queue has neither timer nor threshold.
  *
- * Timing: see weir_nic_timer_bank. Against a frame whose step_i was at now_i = t, a timer of n cycles
- * hits at t + n, for n of 3 and more; below that at t + 3.
+ * Timing: see weir_nic_timer_bank. Against a frame whose act was at now_i = t, a timer of n cycles
+ * hits at t + n, for n of 4 and more; below that at t + 4.
  *
  * Parameters
  *   Queues      1 to 64
  *
- * Proved properties: no hit of a one-shot timer without a frame since the last hand-over.
+ * Proved properties: none yet; see tests/weir_nic_cases.py.
  */
 module weir_nic_timers #(
   parameter  int unsigned Queues = 8,
@@ -31,6 +31,7 @@ module weir_nic_timers #(
 
   input logic [31:0] time_i,
   input logic [31:0] now_i,   // time_i of the cycle before
+  input logic [31:0] acted_i, // now_i of the cycle before: of the act that step_i tells
 
   input weir_nic_pkg::cfg_t  cfg_i,
   input weir_nic_pkg::step_t step_i,
@@ -74,7 +75,7 @@ module weir_nic_timers #(
 
   always_ff @(posedge clk_i) begin
     if (cfg_i.write & (cfg_i.word == weir_nic_reg_pkg::Q_OFFSET)) offset_q <= cfg_i.data;
-    begin_q <= time_i + offset_q;  // now_i of the next cycle and the offset
+    begin_q <= now_i + offset_q;
   end
 
   // A frame that is handed over at once starts nothing.
@@ -98,7 +99,7 @@ module weir_nic_timers #(
     .start_i     (packet_start),
     .stop_i      (packet_stop),
     .queue_i     (step_queue),
-    .from_i      (now_i),
+    .from_i      (acted_i),
     .reload_i    ('0),
     .hit_o       (packet_hit_o),
     .scan_queue_i(scan_queue_i),
@@ -121,7 +122,7 @@ module weir_nic_timers #(
     .start_i     (absolute_start),
     .stop_i      (absolute_stop),
     .queue_i     (step_queue),
-    .from_i      (step_i.opens ? begin_q : now_i),
+    .from_i      (step_i.opens ? begin_q : acted_i),
     .reload_i    (periodic_q),
     .hit_o       (absolute_hit_o),
     .scan_queue_i(scan_queue_i),

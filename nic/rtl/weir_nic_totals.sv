@@ -8,9 +8,9 @@
  * Interface contract: a strobe counts in the cycle in which it is high. word_i counts from
  * REG_ACCEPTED on. Counters wrap.
  *
- * Timing: a count follows its strobe in the next cycle.
+ * Timing: a count follows its strobe two cycles later.
  *
- * Proved properties: a count grows by its strobes and nothing else.
+ * Proved properties: none yet; see tests/weir_nic_cases.py.
  */
 module weir_nic_totals (
   input logic clk_i,
@@ -24,6 +24,8 @@ module weir_nic_totals (
   input logic error_i,
   input logic irq_i,
 
+  output logic idle_o,  // nothing follows without a strobe
+
   input  logic [ 2:0] word_i,
   output logic [31:0] count_o
 );
@@ -31,22 +33,27 @@ module weir_nic_totals (
   localparam int unsigned Counters = 6;
 
   logic [31:0] count_q[Counters];
-  logic [1:0] step[Counters];
+  logic [ 1:0] step_q [Counters];  // of the cycle before
 
-  always_comb begin
-    step[0] = {1'b0, accepted_i};
-    step[1] = {1'b0, bad_i};
-    step[2] = {1'b0, overrun_i};
-    step[3] = {1'b0, off_i} + {1'b0, filtered_i};
-    step[4] = {1'b0, error_i};
-    step[5] = {1'b0, irq_i};
+  always_ff @(posedge clk_i) begin
+    step_q[0] <= {1'b0, accepted_i};
+    step_q[1] <= {1'b0, bad_i};
+    step_q[2] <= {1'b0, overrun_i};
+    step_q[3] <= {1'b0, off_i} + {1'b0, filtered_i};
+    step_q[4] <= {1'b0, error_i};
+    step_q[5] <= {1'b0, irq_i};
   end
 
   for (genvar i = 0; i < Counters; i++) begin : gen_count
     always_ff @(posedge clk_i) begin
       if (!rst_ni) count_q[i] <= '0;
-      else count_q[i] <= count_q[i] + 32'(step[i]);
+      else count_q[i] <= count_q[i] + 32'(step_q[i]);
     end
+  end
+
+  always_comb begin
+    idle_o = 1'b1;
+    for (int unsigned i = 0; i < Counters; i++) if (step_q[i] != 2'd0) idle_o = 1'b0;
   end
 
   always_comb begin
