@@ -158,7 +158,7 @@ module weir_nic_irq #(
         a_active : assert (active_q == f_open_q);
       end
       for (int i = 0; i < Queues; i++) begin
-        assert (!open[i] || (ready_i[i] && !taken_q[i] && 6'(level_q[i]) >= 6'(threshold_i)));
+        assert (open[i] == (ready_i[i] && !taken_q[i] && 6'(level_q[i]) >= 6'(threshold_i)));
         if (f_held_q > 5'd3 && next_valid_q) begin
           assert (!f_open_q[i] || level_q[i] <= level_q[next_queue_q]);
           assert (!f_open_q[i] || level_q[i] != level_q[next_queue_q] || 6'(i) >= next_queue_q);

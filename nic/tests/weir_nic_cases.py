@@ -434,7 +434,7 @@ async def due_while_held(dut):
         for _ in range(2):
             tb.send(udp(1, rng=tb.rng))
         await tb.drain()
-        await tb.until(lambda: tb.irq)
+        await tb.until(lambda tb=tb: tb.irq)
         await tb.step(200)
         held = len(tb.queues[0].expected)
         for _ in range(3):
