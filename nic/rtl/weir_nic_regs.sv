@@ -89,16 +89,16 @@ module weir_nic_regs #(
   ////////////
 
   logic request, access, write, ack_q, of_queue, exists, setting, is_next, waits;
-  logic [5:0] queue;
+  logic [5:0] index;
   logic [4:0] word;
   logic [2:0] next_wait_q;
   logic [31:0] rdata_d, rdata_q;
   logic from_memory_q;
 
   assign of_queue = reg_adr_i[11];
-  assign queue = reg_adr_i[10:5];
+  assign index = reg_adr_i[10:5];
   assign word = reg_adr_i[4:0];
-  assign exists = of_queue & ({1'b0, queue} < 7'(Queues));
+  assign exists = of_queue & ({1'b0, index} < 7'(Queues));
   assign setting = exists & reg_we_i & (word < weir_nic_reg_pkg::Q_READY);
 
   assign is_next = ~of_queue & ~reg_we_i &
@@ -182,7 +182,7 @@ module weir_nic_regs #(
     end
     if (access) begin
       take_queue_o <= reg_dat_i[5:0];
-      release_queue_o <= queue;
+      release_queue_o <= index;
     end
   end
 
@@ -192,13 +192,13 @@ module weir_nic_regs #(
   /////////////////////
 
   assign queue_read_o = access & exists & ~reg_we_i;
-  assign queue_read_adr_o = {queue, word};
+  assign queue_read_adr_o = {index, word};
   assign queue_write_o = write & setting;
-  assign queue_write_adr_o = {queue, word};
+  assign queue_write_adr_o = {index, word};
   assign queue_write_data_o = reg_dat_i & weir_nic_reg_pkg::queue_mask(word);
 
   assign load_o = write & setting & (word == weir_nic_reg_pkg::Q_CTRL);
-  assign load_queue_o = queue;
+  assign load_queue_o = index;
   assign load_enable_o = reg_dat_i[0];
 
   //////////
@@ -206,8 +206,8 @@ module weir_nic_regs #(
   //////////
 
   logic shown;
-  assign shown = ready_i[queue];
-  assign show_queue_o = queue;
+  assign shown = ready_i[index];
+  assign show_queue_o = index;
   assign total_word_o = word[2:0];
 
   always_comb begin

@@ -81,7 +81,7 @@ module weir_nic_timer_bank #(
 
   // To reload: one cycle to choose; then as to start: one for the sum, one to store it
   logic reload, reload_valid_q, order, set_q;
-  logic [Qw-1:0] pick, pick_q, queue, set_queue_q;
+  logic [Qw-1:0] pick, pick_q, index, set_queue_q;
   logic [31:0] due, set_due_q;
 
   always_comb begin
@@ -91,9 +91,9 @@ module weir_nic_timer_bank #(
 
   assign order = start_i | stop_i;
   assign reload = reload_valid_q & ~act_i;
-  assign queue = act_i ? queue_i : pick_q;
+  assign index = act_i ? queue_i : pick_q;
   assign scan_due_o = due_mem[reload_valid_q?pick_q : scan_queue_i];
-  assign due = (act_i ? from_i : scan_due_o) + cycles_mem[queue];
+  assign due = (act_i ? from_i : scan_due_o) + cycles_mem[index];
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -108,7 +108,7 @@ module weir_nic_timer_bank #(
 
   always_ff @(posedge clk_i) begin
     if (!reload_valid_q) pick_q <= pick;
-    set_queue_q <= queue;
+    set_queue_q <= index;
     set_due_q   <= due;
     if (set_q) due_mem[set_queue_q] <= set_due_q;
   end

@@ -276,6 +276,7 @@ async def addresses(dut):
             (MAC[:4] + b"\x80\x01", mode & 1),
         ):
             tb.send(udp(1, 60, dst=dst, rng=tb.rng))
+            await tb.drain()
             wanted += bool(passes)
         await tb.drain()
         assert tb.count["done"] == wanted and tb.count["filtered"] == 9 - wanted
