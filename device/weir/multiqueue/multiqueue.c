@@ -19,67 +19,49 @@ struct buffer {
 static struct {
     uint16_t taken, held; // first: simulators find them by this variable's name
     struct buffer buffers[2U * WEIR_MQ_QUEUES];
-    // Flows that have to wait for their limit: their buffers are here, not in the flow's queue.
+    // Flows that have to wait for their limit: the buffer that software has of them is here, not in the flow's queue.
     uint32_t parked;
-    uint16_t parked_first[WEIR_MQ_QUEUES];
-    uint8_t parked_count[WEIR_MQ_QUEUES];
+    uint16_t parked_buffer[WEIR_MQ_QUEUES];
     uint32_t parked_until[WEIR_MQ_QUEUES]; // low half of the time
 } weir_mq;
+
+_Static_assert(WEIR_MQ_QUEUES <= 32, "a bit for each");
+_Static_assert(2 * WEIR_MQ_QUEUES <= WEIR_BUFFERS, "they wait in the flows' queues by their indices");
 
 static inline uint32_t bit(uint32_t flow)
 {
     return UINT32_C(1) << flow;
 }
 
-// Of the two buffers of a queue the NIC fills one after the other.
-static inline uint16_t other_half(uint16_t buffer)
-{
-    return buffer ^ 1U;
-}
-
-static void park_buffer(uint8_t flow, uint16_t buffer)
-{
-    if (weir_mq.parked_count[flow]++ == 0U) {
-        weir_mq.parked_first[flow] = buffer;
-    }
-}
-
 static void wake_for_the_first(void)
 {
-    uint32_t first = 0;
-    bool any = false;
-    for (uint32_t left = weir_mq.parked; left != NO_FLOWS; left &= left - 1U) {
-        uint32_t until = weir_mq.parked_until[__builtin_ctz(left)];
-        first = !any || (int32_t)(until - first) < 0 ? until : first;
-        any = true;
-    }
-    if (any) {
-        weir_port_poll_at(first);
-    } else {
+    if (weir_mq.parked == NO_FLOWS) {
         weir_port_poll_off();
+        return;
     }
+    // Seen from now: some may be late, and from those to the latest it may be further than half the range of numbers.
+    uint32_t now = weir_port_now_low();
+    int32_t first = INT32_MAX;
+    for (uint32_t left = weir_mq.parked; left != NO_FLOWS; left &= left - 1U) {
+        int32_t in = (int32_t)(weir_mq.parked_until[__builtin_ctz(left)] - now);
+        first = in < first ? in : first;
+    }
+    weir_port_poll_at(now + (uint32_t)first);
 }
 
-// The flow's limit is reached: all that it has waits until `until`.
+// The flow's limit is reached: what it has waits until `until`. That is one buffer, as the NIC keeps the other one.
 static void park(uint8_t flow, uint64_t until)
 {
     weir_mq.parked |= bit(flow);
     weir_mq.parked_until[flow] = (uint32_t)until;
-    weir_mq.parked_count[flow] = 0;
-    while (weir_flow(flow)->waiting != 0U) {
-        park_buffer(flow, weir_flow_take(flow));
-    }
+    weir_mq.parked_buffer[flow] = weir_flow_take(flow);
     wake_for_the_first();
 }
 
 static void unpark(uint8_t flow)
 {
     weir_mq.parked &= ~bit(flow);
-    uint16_t buffer = weir_mq.parked_first[flow];
-    for (uint8_t i = 0; i < weir_mq.parked_count[flow]; i++) {
-        weir_flow_put(flow, buffer);
-        buffer = other_half(buffer);
-    }
+    weir_flow_put(flow, weir_mq.parked_buffer[flow]);
 }
 
 int32_t weir_mq_interrupt(void)
@@ -94,11 +76,7 @@ int32_t weir_mq_interrupt(void)
         buffer->left = (uint16_t)frames;
         buffer->taken = true;
         weir_mq.taken++;
-        if ((weir_mq.parked & bit((uint32_t)queue)) != 0U) {
-            park_buffer((uint8_t)queue, index);
-        } else {
-            weir_flow_put((uint8_t)queue, index);
-        }
+        weir_flow_put((uint8_t)queue, index);
     }
     return weir_flows_priority();
 }
@@ -174,10 +152,14 @@ void weir_mq_close(uint8_t flow)
     weir_port_state state = weir_port_lock();
     weir_mq_driver_close(flow);
     weir_mq.parked &= ~bit(flow);
-    while (weir_flow(flow)->waiting != 0U) {
+    if (weir_flow(flow)->waiting != 0U) {
         (void)weir_flow_take(flow);
     }
-    for (uint32_t index = 2U * flow; index <= 2U * flow + 1U; index++) {
+    uint32_t first = 2U * flow;
+    if (!weir_mq.buffers[first].taken && !weir_mq.buffers[first + 1U].taken) {
+        weir_mq_driver_release(flow); // handed over, but not taken yet: it would be the next flow's
+    }
+    for (uint32_t index = first; index <= first + 1U; index++) {
         weir_mq.buffers[index].left = 0;
         release_if_done(index); // held ones keep the flow's place until they are free
     }
@@ -193,11 +175,13 @@ int weir_mq_init(const struct weir_mq_config *config)
         config->background_priority >= WEIR_PRIORITIES || config->system_priority >= WEIR_PRIORITIES) {
         return EINVAL;
     }
+    weir_port_state state = weir_port_lock();
     weir_flows_init(config->background_priority, config->system_priority);
     weir_flow_set_server(WEIR_FLOW_ADDRESS, &system);
     weir_flow_set_server(WEIR_FLOW_CONTROL, &system);
     weir_mq_driver_open(WEIR_FLOW_BACKGROUND);
     weir_mq_driver_open(WEIR_FLOW_ADDRESS);
     weir_mq_driver_open(WEIR_FLOW_CONTROL);
+    weir_port_unlock(state);
     return 0;
 }

@@ -16,13 +16,16 @@
 //
 //   int32_t weir_mq_driver_take(uint32_t *half, uint32_t *frames);
 //       The queue of the highest priority that has handed over a buffer, whose interrupt it acknowledges; -1 if there
-//       is none. *half: which of its buffers, 0 or 1; *frames: how many are in it. ISR or lock.
+//       is none. *half: which of its buffers, 0 or 1; *frames: how many are in it. The queue hands over the other one
+//       after this one was released. ISR or lock.
 //   void weir_mq_driver_release(uint32_t queue);
-//       Gives the buffer back to the NIC. Lock.
+//       Gives the buffer that was handed over back to the NIC, also if it was not taken, also if the queue is off; if
+//       there is none, nothing. Lock.
 //   void weir_mq_driver_open(uint32_t queue);
 //       Sets the queue to what its flow is like now, and turns it on if it is off. Lock.
 //   void weir_mq_driver_close(uint32_t queue);
-//       Turns the queue off; what it holds is gone. After it nothing is written into its buffers. Lock.
+//       Turns the queue off; what it holds is gone, but for a buffer that was handed over. After it nothing is written
+//       into its buffers. Lock.
 //   uint32_t weir_mq_driver_first(uint32_t buffer);
 //       Number of the first frame in buffer 2 * queue + half. The buffers have one size, so that
 //       weir_mq_driver_buffer(frame) is their inverse for every frame in them.
@@ -67,7 +70,8 @@ bool weir_mq_next(struct weir_packet *packet);
 // The IP stack is done with a frame. Any task, without the lock.
 void weir_mq_free(uint16_t frame);
 
-// Ends the queue of a flow that was removed; what waits is gone. Task context, without the lock.
+// Ends the queue of a flow that was removed, before another is added; what waits is gone. Task context, without the
+// lock.
 void weir_mq_close(uint8_t flow);
 
 #endif

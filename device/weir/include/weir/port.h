@@ -5,7 +5,8 @@
 //
 //   uint64_t weir_port_now(void);
 //   uint32_t weir_port_now_low(void);
-//       Time in ticks of any clock that never goes back, and its low half, which may be cheaper. ISR.
+//       Time in ticks of any clock that never goes back, and its low half, which may be cheaper. ISR; with
+//       weir/multiqueue.h also in tasks, with the lock.
 //
 //   weir_port_state weir_port_lock(void);
 //   void weir_port_unlock(weir_port_state state);
@@ -14,8 +15,8 @@
 //
 //   void weir_port_poll_at(uint32_t time);
 //   void weir_port_poll_off(void);
-//       One-shot timer: calls weir_rx_interrupt(true) when the low half of the time is `time`, less than 2^31 ticks
-//       from now; at once if that has passed. ISR.
+//       One-shot timer: calls weir_rx_interrupt(true), or weir_mq_timer(), when the low half of the time is `time`,
+//       less than 2^31 ticks from now; at once if that has passed. As above.
 //
 //   void weir_port_invalidate_all(void);
 //       Makes the data cache forget what it holds of packet buffers that the library is about to give to the NIC. Task
