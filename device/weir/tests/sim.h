@@ -48,6 +48,9 @@ bool sim_arrives(const struct frame *frame);
 // Runs the interrupts that ask for service, if nothing keeps them away. Returns whether there was one.
 bool sim_interrupts(void);
 
+// The poll timer asks for service.
+bool sim_timer_is_due(void);
+
 // The frame in a buffer.
 const uint8_t *sim_frame(uint32_t buffer, uint32_t *length);
 bool sim_is_in_ring(uint32_t buffer);

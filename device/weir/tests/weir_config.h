@@ -51,4 +51,7 @@ void model_given(uint32_t buffer);
 #define WEIR_ON_ABANDONED(buffer) model_abandoned((uint32_t)(buffer))
 #define WEIR_ON_GIVEN(buffer) model_given((uint32_t)(buffer))
 
+void mq_model_closed(uint32_t queue);
+#define WEIR_ON_CLOSED(flow) mq_model_closed((uint32_t)(flow))
+
 #endif
