@@ -53,6 +53,8 @@ test: check test-proof test-nic test-device test-examples
 test-proof: setup
 	@echo "== The library's eager half: no undefined behaviour, whatever the frame; and beside scapy"
 	@$(MAKE) --no-print-directory -C device/weir/tests prove scapy OUT=$(CURDIR)/build/weir-tests
+	@echo "== The multiqueue NIC: properties, and seeded faults that they find"
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" nic/formal/prove
 
 test-nic: setup
 	@echo "== NIC: cocotb"
