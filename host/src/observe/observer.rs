@@ -450,7 +450,8 @@ impl Observer {
                 stages.extend([("network", &self.stages.driver), own[1]]);
                 stages
             }
-            Variant::Stock => {
+            Variant::Codesign => vec![("isr", &self.lanes.nic_handlers), ("network", &self.stages.driver), own[1]],
+            Variant::Stock | Variant::Nic => {
                 vec![("isr", &self.lanes.nic_handlers), own[0], ("tcpip_thread", &self.stages.tcpip), own[1]]
             }
             Variant::Classes => {
