@@ -2,7 +2,7 @@
 
 VENV := build/venv
 CLANG_FORMAT := clang-format-14
-C_FILES := $(shell git ls-files 'device/**/*.c' 'device/**/*.h' 'soc/**/*.cpp' 'soc/**/*.h' 'scenarios/library/*.c' 'scenarios/library/*.h')
+C_FILES := $(shell git ls-files 'device/**/*.c' 'device/**/*.h' 'soc/**/*.cpp' 'soc/**/*.h' 'nic/**/*.cpp' 'scenarios/library/*.c' 'scenarios/library/*.h')
 SV_FILES := $(shell git ls-files 'nic/**/*.sv')
 
 help:
@@ -59,6 +59,9 @@ test-proof: setup
 test-nic: setup
 	@echo "== NIC: cocotb"
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/python -m pytest -q -p no:cacheprovider nic/tests
+	@echo "== The multiqueue NIC's RTL and its model: 10,000 random configurations, captures"
+	@$(MAKE) --no-print-directory -s -C nic/equivalence OUT=$(CURDIR)/build/nic-equivalence VENV=$(CURDIR)/$(VENV) > build/nic-equivalence.log
+	cargo test --quiet --release --locked --test nic_rtl
 
 test-device: setup
 	@echo "== The simulated device, end to end"
