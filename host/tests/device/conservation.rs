@@ -9,6 +9,7 @@ use super::run;
 
 #[derive(Debug, Clone)]
 struct Shape {
+    variant: &'static str,
     seed: u32,
     net_priority: u32,
     rx_buffers: u32,
@@ -29,10 +30,11 @@ fn shapes() -> impl Strategy<Value = Shape> {
         prop::sample::select(vec![10u32, 100, 1000]),
         prop::sample::select(vec!["uniform", "poisson", "burst", "pyramid"]),
         prop::sample::select(vec!["udp/5005", "udp/9", "tcp/502", "tcp/9", "broadcast/5005", "broadcast/9"]),
-        0..6000u32,
+        0..3800u32,
         prop::sample::select(vec![0u32, 18, 64, 200]),
         prop::sample::select(vec![0u32, 32, 1400]),
         0..800u32,
+        prop::sample::select(vec!["stock", "queue", "driver", "nic", "codesign"]),
     )
         .prop_map(|t| Shape {
             seed: t.0,
@@ -45,6 +47,7 @@ fn shapes() -> impl Strategy<Value = Shape> {
             payload_bytes: t.7,
             reply_bytes: t.8,
             modbus_pps: t.9,
+            variant: t.10,
         })
 }
 
@@ -56,6 +59,7 @@ fn text(shape: &Shape) -> String {
     };
     format!(
         "name = 'random'
+        variants = ['{}']
         seed = {}
         duration_ms = 15
         warmup_ms = 3
@@ -95,6 +99,7 @@ fn text(shape: &Shape) -> String {
         pattern = 'uniform'
         to = 'udp/5005'
         rate_pps = 300",
+        shape.variant,
         shape.seed,
         shape.net_priority,
         shape.rx_buffers,
@@ -110,7 +115,7 @@ fn text(shape: &Shape) -> String {
 /// Fixed random scenarios: the same on every machine, others with another number.
 #[test]
 fn offered_is_delivered_dropped_or_in_flight_and_no_buffer_is_lost() {
-    let config = Config { cases: 12, failure_persistence: None, max_shrink_iters: 8, ..Config::default() };
+    let config = Config { cases: 30, failure_persistence: None, max_shrink_iters: 8, ..Config::default() };
     let rng = TestRng::from_seed(config.rng_algorithm, &[7; 32]);
     TestRunner::new_with_rng(config, rng)
         .run(&shapes(), |shape| {
@@ -122,7 +127,9 @@ fn offered_is_delivered_dropped_or_in_flight_and_no_buffer_is_lost() {
             let shares = run.cpu.isr + run.cpu.net + run.cpu.tasks + run.cpu.idle;
             prop_assert!((shares - 1.0).abs() < 1e-5, "{} of the CPU are accounted for", shares);
             let in_flight: u64 = run.flows.iter().map(|flow| flow.in_flight).sum();
-            prop_assert!(in_flight <= run.buffers.pool + 4 * 1024 / 60, "{} in flight", in_flight);
+            // Of the multiqueue NIC's buffers each holds many of the shortest frames.
+            let room = if shape.variant == "nic" || shape.variant == "codesign" { 8192 / 112 } else { 1 };
+            prop_assert!(in_flight <= room * run.buffers.pool + 4 * 1024 / 60, "{} in flight", in_flight);
             Ok(())
         })
         .unwrap_or_else(|failure| panic!("{failure}"));
