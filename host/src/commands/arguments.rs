@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 
 use super::requirement::Requirement;
-use super::{check, input, list, nic_trace, run};
+use super::{check, check_suggest, input, list, nic_trace, run};
 use crate::scenario::Overrides;
 use crate::workshop::Workshop;
 
@@ -44,6 +44,9 @@ enum Command {
         file: PathBuf,
         #[command(flatten)]
         overrides: Overrides,
+        /// Fills what the queues of the multiqueue NIC leave open, so that every rule of the parameters holds
+        #[arg(long)]
+        suggest: bool,
     },
     /// Shows which interrupts a multiqueue NIC makes of a capture
     NicTrace(nic_trace::NicTraceArguments),
@@ -99,9 +102,9 @@ pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match &arguments.command {
         Command::Run(options) => run::run(options),
-        Command::Check { file, overrides } => {
-            input::read(file, overrides).and_then(|checked| print(Ok(check::describe(&checked))))
-        }
+        Command::Check { file, overrides, suggest } => input::read(file, overrides).and_then(|checked| {
+            print(if *suggest { check_suggest::suggest(&checked) } else { Ok(check::describe(&checked)) })
+        }),
         Command::NicTrace(options) => nic_trace::run(options),
         Command::List { folder } => print(list_scenarios(folder.clone())),
     };

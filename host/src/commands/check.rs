@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use super::check_nic;
 use crate::scenario::{
     CaptureTcp, Checked, Listen, Pattern, Protocol, Scenario, Target, Task, TaskKind, Traffic, Work,
 };
@@ -23,6 +24,7 @@ pub fn describe(checked: &Checked) -> String {
     if !scenario.traffic.is_empty() {
         parts.push(traffic(scenario));
     }
+    parts.extend(check_nic::table(scenario));
     parts.extend(sweeps(checked));
     if !checked.warnings.is_empty() {
         parts.push(format!("{}\n", checked.warnings));

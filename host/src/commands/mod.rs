@@ -3,6 +3,8 @@
 
 mod arguments;
 mod check;
+mod check_nic;
+mod check_suggest;
 mod input;
 mod list;
 mod nic_trace;

@@ -232,6 +232,7 @@ pub const KEYS: &[Key] = &[
     key(Nic, "absolute_mode", OneOf(&["from-first", "periodic"]), Value("from-first"), "`periodic`: the absolute timers run by themselves, again and again."),
     key(Nic, "frames", Whole(0, 64), Value("0"), "Interrupt when as many packets wait; 0: no threshold."),
     key(Nic, "queue_bytes", Whole(1616, 8192), Value("4096"), "Size of each of a queue's two buffers, a multiple of 16."),
+    key(Nic, "netstack_us", Number(0.1, 100_000.0), Words("measured: 6,200 cycles and more ([rules](nic-parameters.md#where-the-numbers-come-from))"), "Worst protocol work per packet, for the rules of the parameters; changes no run."),
 
     key(Limit, "capacity", Whole(1, 65_535), Words("the variant's"), "Packets of all flows together per period, at most 16."),
     key(Limit, "period_us", Whole(1, 2_000_000), Words("the variant's"), "Period of the overall limit."),

@@ -7,13 +7,15 @@ use super::report::{Problem, Sink};
 use super::tree::Table;
 
 /// Ethernet, IPv4 and UDP or ICMP headers, and the frame check sequence.
-const HEADERS_BYTES: u32 = 14 + 20 + 8 + 4;
+const HEADERS_BYTES: u32 = 14 + 20 + 8 + CHECK_BYTES;
+/// Frame check sequence: on the wire, but not in a queue.
+pub(super) const CHECK_BYTES: u32 = 4;
 const FRAME_BYTES_MIN: u32 = 64;
 /// Preamble and the gap between two frames.
 const BETWEEN_FRAMES_BYTES: u32 = 8 + 12;
 
 /// Size of the frames of open-loop traffic.
-fn frame_bytes(traffic: &Traffic) -> u32 {
+pub(super) fn frame_bytes(traffic: &Traffic) -> u32 {
     match (&traffic.pattern, traffic.to) {
         (Pattern::Arp { .. }, _) => FRAME_BYTES_MIN,
         (_, Target::Port(listen)) if listen.protocol == Tcp => FRAME_BYTES_MIN,
@@ -35,7 +37,7 @@ fn open_rate_pps(pattern: &Pattern) -> Option<f64> {
     }
 }
 
-fn wire_bits(traffic: &Traffic) -> f64 {
+pub(super) fn wire_bits(traffic: &Traffic) -> f64 {
     f64::from((frame_bytes(traffic) + BETWEEN_FRAMES_BYTES) * 8)
 }
 

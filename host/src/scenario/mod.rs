@@ -19,6 +19,7 @@ pub mod keys;
 mod link;
 mod load;
 mod model;
+pub mod moderation;
 mod naming;
 mod network;
 mod nic;

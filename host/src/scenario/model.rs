@@ -235,12 +235,16 @@ pub struct Contract {
 pub struct Nic {
     /// What its queues are like, but for what flows ask for.
     pub queue: NicQueue,
+    /// What of that the file gives.
+    pub asked: QueueOverrides,
     /// The absolute timers run by themselves, again and again (the published simulator); from the first packet otherwise.
     pub periodic: bool,
+    /// Worst protocol work per frame, for the rules of the parameters; `None`: what was measured.
+    pub netstack_us: Option<f64>,
 }
 
 /// A queue of the multiqueue NIC.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NicQueue {
     /// Interrupt this long after the last packet; 0: no such timer.
     pub packet_timer_us: u32,

@@ -33,11 +33,12 @@ pub(super) fn read(top: &Reader<'_>, tasks: &Tasks<'_>) -> Nic {
         let label = "a period is missing";
         reader.refuse("absolute_mode", "`periodic` without `absolute_timer_us`", label, "add `absolute_timer_us`");
     }
+    let netstack_us = reader.given("netstack_us").then(|| reader.number("netstack_us")).flatten();
     reader.finish(None);
-    Nic { queue, periodic }
+    Nic { queue, asked: overrides(&reader), periodic, netstack_us }
 }
 
-/// What a flow asks for its queue.
+/// What a flow, or `[nic]` for all, asks of a queue.
 pub(super) fn overrides(flow: &Reader<'_>) -> QueueOverrides {
     let given = |key: &'static str| flow.given(key).then(|| flow.u32(key)).flatten();
     QueueOverrides {

@@ -9,7 +9,7 @@ use super::reader::Reader;
 use super::report::{Problem, Sink};
 use super::suggest;
 use super::tree::{Table, Value};
-use super::{device, link, nic, task, traffic, warnings};
+use super::{device, link, moderation, nic, task, traffic, warnings};
 
 /// Reads a scenario in which every sweep is resolved. `None` if something is wrong with it.
 pub(super) fn read(root: &Table, folder: &Path, sink: &Sink) -> Option<Scenario> {
@@ -34,7 +34,8 @@ pub(super) fn read(root: &Table, folder: &Path, sink: &Sink) -> Option<Scenario>
         return None;
     }
     warnings::find(&device, &variants, &tasks.read, sink);
-    Some(Scenario {
+    let tables: Vec<&Table> = tasks.read.iter().map(|(_, table)| *table).collect();
+    let scenario = Scenario {
         name: name?,
         seed: seed?,
         duration_ms: duration_ms?,
@@ -46,7 +47,9 @@ pub(super) fn read(root: &Table, folder: &Path, sink: &Sink) -> Option<Scenario>
         nic,
         tasks: tasks.read.into_iter().map(|(task, _)| task).collect(),
         traffic: traffic.into_iter().map(|(traffic, _)| traffic).collect(),
-    })
+    };
+    moderation::find(&scenario, root, &tables, sink);
+    Some(scenario)
 }
 
 /// The `name`: one line, not empty.

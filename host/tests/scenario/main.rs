@@ -3,6 +3,7 @@
 
 mod common;
 mod files;
+mod nic_rules;
 mod overrides;
 mod reference;
 mod refused;

@@ -7,8 +7,8 @@ pub mod device;
 use std::net::Ipv4Addr;
 
 use weir::scenario::{
-    Contract, Cpu, Device, Listen, Mitigation, Nic, NicQueue, Pattern, Protocol, Scenario, Target, Task, TaskKind,
-    Traffic, Variant, Work,
+    Contract, Cpu, Device, Listen, Mitigation, Nic, NicQueue, Pattern, Protocol, QueueOverrides, Scenario, Target,
+    Task, TaskKind, Traffic, Variant, Work,
 };
 use weir::traffic::{Wire, WireFrame};
 
@@ -49,7 +49,9 @@ pub fn scenario(tasks: Vec<Task>, traffic: Vec<Traffic>) -> Scenario {
         },
         nic: Nic {
             queue: NicQueue { packet_timer_us: 0, absolute_timer_us: 0, frames: 0, bytes: 4096 },
+            asked: QueueOverrides::default(),
             periodic: false,
+            netstack_us: None,
         },
         tasks,
         traffic,
