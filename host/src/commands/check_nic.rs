@@ -34,7 +34,7 @@ pub(super) fn burst(demand: &Demand, figures: &Figures) -> String {
         us(figures.wcpd_us)
     );
     if !figures.moderates {
-        text.push_str("; all announce at once: there is nothing to keep");
+        text.push_str("; all announce at once: no rule applies, and none vouches for deadlines");
     }
     text.push('\n');
     text

@@ -20,6 +20,9 @@ pub fn suggest(checked: &Checked) -> Result<String, String> {
     let (demand, figures) = proposal.tightest(0);
     let mut text = "# From `weir check --suggest`; rules and symbols: docs/reference/nic-parameters.md\n".to_owned();
     write(&mut text, &format!("# {}", burst(demand, &figures)));
+    if !figures.moderates {
+        text.push_str("# Nothing can be held back: with any timer, some rule would not hold.\n");
+    }
     for (flow, of) in proposal.demands[0].flows.iter().enumerate() {
         write(&mut text, &format!("\n# below the task \"{}\"\n[task.flow]\n", of.name));
         text.push_str(&values(&proposal, flow));
@@ -101,7 +104,7 @@ fn at_once(demand: &Demand, of: &FlowFigures, figures: &Figures, flow: usize) ->
         (Some(bound_us), Some(distance_us)) if bound_us < distance_us => {
             format!("at once: t_P, {} us, is more than t_abs may be, {} us", us(distance_us), us(bound_us))
         }
-        _ => "at once: so it was given, or others gain more".to_owned(),
+        _ => "at once: any timer here breaks a rule, of this flow or another, or saves fewer interrupts".to_owned(),
     }
 }
 

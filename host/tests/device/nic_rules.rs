@@ -17,12 +17,12 @@ const TRAFFIC: &str = "
     name = 'planner'
     priority = 9
     period_us = 20_000
-    work_us = 6000
+    work_us = 4000
     [[task]]
     name = 'command'
     priority = 5
     listen = 'udp/5005'
-    deadline_us = 20_000
+    deadline_us = 10_000
     work_us = 50
     [[task]]
     name = 'log'
@@ -38,7 +38,7 @@ const TRAFFIC: &str = "
     name = 'records'
     pattern = 'uniform'
     to = 'udp/5006'
-    rate_pps = 2000
+    rate_pps = 1500
     payload_bytes = 100
 ";
 const COMMAND: usize = 0;
@@ -71,8 +71,8 @@ fn ran(scenario: &Scenario) -> Run {
     try_run(scenario).unwrap_or_else(|error| panic!("{error}")).run
 }
 
-fn full(run: &Run) -> u64 {
-    run.flows.iter().map(|flow| flow.dropped.nic_full).sum()
+fn lost(run: &Run) -> u64 {
+    run.flows.iter().map(|flow| flow.dropped.total()).sum()
 }
 
 fn missed(run: &Run) -> u64 {
@@ -88,8 +88,7 @@ fn what_is_suggested_is_in_time_and_loses_nothing() {
     let moderated = with(scenario, &proposal.queues);
     assert!(judged(&moderated).1.is_empty());
     let run = ran(&moderated);
-    assert_eq!((missed(&run), full(&run)), (0, 0), "{:?}", run.flows);
-    assert!(run.flows.iter().all(|flow| flow.dropped.total() == 0), "{:?}", run.flows);
+    assert_eq!((missed(&run), lost(&run)), (0, 0), "{:?}", run.flows);
     assert!(run.interrupts.nic * 3 < at_once.interrupts.nic * 2, "{} {}", run.interrupts.nic, at_once.interrupts.nic);
 }
 
@@ -110,10 +109,10 @@ fn what_only_the_papers_maximum_accepts_is_late_or_lost() {
         ran(&spoilt)
     };
     let timers = |us| NicQueue { packet_timer_us: us, absolute_timer_us: us, frames: 0, bytes: 4096 };
-    // Room for 32 ms, but a deadline after 20 ms.
-    let late = spoilt(COMMAND, timers(25_000));
-    assert!(late.tasks[1].missed > late.tasks[1].jobs / 4 && full(&late) == 0, "{:?}", late.tasks[1]);
-    // Time for 60 ms, but room for 4 ms.
-    let lost = spoilt(LOG, NicQueue { bytes: 1616, ..timers(50_000) });
-    assert!(lost.flows[1].dropped.nic_full > 0, "{:?}", lost.flows[1]);
+    // Room for 32 ms in the NIC, for 16 in the socket, but a deadline after 10 ms.
+    let late = spoilt(COMMAND, timers(12_500));
+    assert!(late.tasks[1].missed > late.tasks[1].jobs / 10 && lost(&late) == 0, "{:?}", late.tasks[1]);
+    // Time for 60 ms, but room for 14 ms in the NIC and 11 in the socket.
+    let full = spoilt(LOG, timers(50_000));
+    assert!(full.flows[1].dropped.total() > 10, "{:?}", full.flows[1]);
 }

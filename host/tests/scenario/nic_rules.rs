@@ -56,7 +56,8 @@ fn the_symbols_are_what_the_papers_say() {
     // 74 bytes, rounded up to 80, and 48 of headroom: 4096 / 128. A threshold of 16 is less than 4096 / 192.
     assert_eq!((command.frames, log.frames), ((32, 32), (16, 16)));
     assert_eq!((command.rate_pps, command.distance_us), (Some(1000.0), Some(1000.0)));
-    assert_eq!((command.fill_us, log.fill_us), (Some(32_000.0), Some(8000.0)));
+    // The socket takes no more than 16 before the task has fetched any.
+    assert_eq!((command.fill_us, log.fill_us), (Some(16_000.0), Some(8000.0)));
     assert_eq!((command.deadline_us, log.deadline_us), (Some(10_000.0), None));
     assert_eq!((command.wait, log.wait), (Wait::No, Wait::Endless));
     assert!((figures.wcpd_us - 62.0 * 48.0).abs() < 1e-9, "{}", figures.wcpd_us);
@@ -132,12 +133,12 @@ fn each_rule_is_named_with_its_numbers_and_what_would_be_right() {
             "`absolute_timer_us` of at most 1184"
         )
     );
-    let log = "frames = 21\nabsolute_timer_us = 4000";
+    let log = "frames = 16\nabsolute_timer_us = 3000";
     assert_eq!(said("frames = 8\nabsolute_timer_us = 3000\npacket_timer_us = 3000", log), []);
-    assert_eq!(said("frames = 8\nabsolute_timer_us = 3890", log), []);
+    assert_eq!(said("frames = 8\nabsolute_timer_us = 4200", log), []);
     assert_eq!(
-        said("frames = 8\nabsolute_timer_us = 3900", log),
-        one(absolute, "3900 us; min(10000, 8000) - 1798 - 2312 us", "`absolute_timer_us` of at most 3890")
+        said("frames = 8\nabsolute_timer_us = 4300", log),
+        one(absolute, "4300 us; min(10000, 8000) - 1488 - 2312 us", "`absolute_timer_us` of at most 4200")
     );
     assert_eq!(
         said("frames = 8\npacket_timer_us = 500\nabsolute_timer_us = 3000", log),
@@ -158,7 +159,7 @@ fn a_queue_that_announces_at_once_suffers_from_others_bursts() {
     let text = text("codesign", "", "absolute_timer_us = 1000").replace("10_000", "5000");
     let (message, numbers, help) = warnings(&text).remove(0);
     assert_eq!(message, "`command`: t_abs <= min(t_d, t_qf) - WCPD - t_J does not hold");
-    assert_eq!(numbers, "at once, 0 us; min(5000, 32000) - 3286 - 3848 us");
+    assert_eq!(numbers, "at once, 0 us; min(5000, 16000) - 3286 - 3848 us");
     assert!(help.starts_with("no timer would be right: the deadline lacks 2134 us even at once"), "{help}");
 }
 
@@ -181,20 +182,20 @@ fn what_is_suggested_can_be_pasted() {
         said,
         "\
 # From `weir check --suggest`; rules and symbols: docs/reference/nic-parameters.md
-# WCPD = 62 us of protocol work * 31 frames = 1922 us
+# WCPD = 62 us of protocol work * 26 frames = 1612 us
 
 # below the task \"command\"
 [task.flow]
-packet_timer_us = 5188    # t_pack <= t_abs
-absolute_timer_us = 5188  # t_abs <= min(t_d, t_qf) - WCPD - t_J: t_d 10000 - 1922 - 2890 us
+packet_timer_us = 5498    # t_pack <= t_abs
+absolute_timer_us = 5498  # t_abs <= min(t_d, t_qf) - WCPD - t_J: t_d 10000 - 1612 - 2890 us
 frames = 10               # n_q = 10, full after t_qf = 10000 us; more adds to every flow's WCPD
 queue_bytes = 1616        # room for as many and more
 
 # below the task \"log\"
 [task.flow]
-packet_timer_us = 4669    # t_pack <= t_abs
-absolute_timer_us = 4669  # t_abs <= min(t_d, t_qf) - WCPD - t_J: t_qf 10500 - 1922 - 3909 us
-queue_bytes = 4032        # n_q = 21, full after t_qf = 10500 us; more adds to every flow's WCPD
+packet_timer_us = 3274    # t_pack <= t_abs
+absolute_timer_us = 3274  # t_abs <= min(t_d, t_qf) - WCPD - t_J: t_qf 8000 - 1612 - 3114 us
+queue_bytes = 3072        # n_q = 16, full after t_qf = 8000 us; more adds to every flow's WCPD
 "
     );
     let mut parts = said.split("[task.flow]\n").skip(1);
@@ -202,6 +203,16 @@ queue_bytes = 4032        # n_q = 21, full after t_qf = 10500 us; more adds to e
     assert_eq!(warnings(&pasted), []);
     let output = weir(&["--suggest"], &pasted);
     assert!(String::from_utf8(output.stdout).expect("text").contains("# nothing is open"));
+}
+
+#[test]
+fn where_nothing_can_be_held_back_it_says_so() {
+    let text = text("codesign", "", "").replace("10_000", "900").replace("rate_pps = 2000", "rate_pps = 30_000");
+    let output = weir(&["--suggest"], &text);
+    let said = String::from_utf8(output.stdout).expect("text");
+    assert_eq!(output.status.code(), Some(0));
+    assert!(said.contains("# Nothing can be held back: with any timer, some rule would not hold."), "{said}");
+    assert!(said.contains("absolute_timer_us = 0  # at once: t_P, 1000 us, is more than t_abs may be"), "{said}");
 }
 
 #[test]

@@ -9,6 +9,10 @@ use crate::scenario::model::NicQueue;
 const HEADROOM_BYTES: u32 = 48;
 const UNIT_BYTES: u32 = 16;
 
+/// Frames that a socket takes before its task has fetched any (`DEFAULT_UDP_RECVMBOX_SIZE` of the firmware, and its TCP
+/// twin): more of a burst than that finds no room either.
+const SOCKET_FRAMES: u32 = 16;
+
 /// All figures.
 #[derive(Debug, Clone)]
 pub struct Figures {
@@ -29,7 +33,7 @@ pub struct FlowFigures {
     pub frames: (u32, u32),
     /// `R_max`, if it is known.
     pub rate_pps: Option<f64>,
-    /// `t_qf`, if it is known: until the buffer is full.
+    /// `t_qf`, if it is known: until the buffer is full, or the socket would be.
     pub fill_us: Option<f64>,
     /// `t_d`; `None`: no deadline.
     pub deadline_us: Option<f64>,
@@ -106,7 +110,7 @@ pub fn figures(demand: &Demand, settings: &[NicQueue]) -> Figures {
     let of_flow = |(index, (flow, queue)): (usize, (&Flow, &NicQueue))| {
         let arrivals = flow.arrivals.as_ref().ok();
         let rate_pps = arrivals.map(|arrivals| arrivals.rate_pps);
-        let fill_us = arrivals.map(|arrivals| arrivals.fill_us(frames[index].0));
+        let fill_us = arrivals.map(|arrivals| arrivals.fill_us(frames[index].0.min(SOCKET_FRAMES)));
         // Who is sent nothing has nothing to lose.
         let limit_us = limit_us(flow.deadline_us, fill_us).filter(|_| frames[index].1 > 0);
         FlowFigures {

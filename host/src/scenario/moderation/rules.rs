@@ -125,7 +125,7 @@ fn absolute_numbers(of: &FlowFigures, figures: &Figures) -> String {
 
 fn absolute_remedy(of: &FlowFigures, bound_us: f64) -> String {
     if bound_us < 0.0 {
-        let which = if of.is_full_first() { "the room in its queue" } else { "the deadline" };
+        let which = if of.is_full_first() { "the room in its queue and socket" } else { "the deadline" };
         return format!(
             "no timer would be right: {which} lacks {} us even at once; make queues smaller (`frames`, `queue_bytes`), \
              or try `--suggest`",
