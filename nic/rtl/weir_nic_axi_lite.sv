@@ -74,9 +74,9 @@ module weir_nic_axi_lite (
         we_q   <= take_write;
       end
       if (busy_q & reg_ack_i) begin
-        busy_q   <= 1'b0;
-        bvalid_q <= we_q;
-        rvalid_q <= ~we_q;
+        busy_q <= 1'b0;
+        if (we_q) bvalid_q <= 1'b1;
+        else rvalid_q <= 1'b1;
       end
     end
   end
@@ -87,7 +87,7 @@ module weir_nic_axi_lite (
       dat_q <= s_axi_wdata_i;
       sel_q <= take_write ? s_axi_wstrb_i : 4'b1111;
     end
-    if (busy_q & reg_ack_i) rdata_q <= reg_dat_i;
+    if (busy_q & reg_ack_i & ~we_q) rdata_q <= reg_dat_i;
   end
 
   logic [3:0] unused_adr;
