@@ -13,7 +13,9 @@
  *
  * Timing: an access on an idle bus is answered three cycles after its request.
  *
- * Proved properties: none yet; see tests/weir_nic_cases.py.
+ * Proved properties, by induction: a request is taken only when valid, and at once on an idle bus;
+ * an answer stays until taken; each request has exactly one, a read's data are the register bus's;
+ * an access on the register bus is what was asked for and stays until acknowledged.
  */
 module weir_nic_axi_lite (
   input logic clk_i,
@@ -108,5 +110,75 @@ module weir_nic_axi_lite (
   assign reg_cyc_o = busy_q;
   assign reg_stb_o = busy_q;
   assign reg_we_o = we_q;
+
+  ////////////
+  // Proofs //
+  ////////////
+
+`ifdef FORMAL
+  logic begun_q = 1'b0;  // a reset has been
+  always_ff @(posedge clk_i) begun_q <= 1'b1;
+  always_comb if (!begun_q) assume (!rst_ni);
+
+  // Requests taken and not answered
+  logic f_write_q, f_read_q;
+  logic [31:0] f_dat_q;  // the register bus's answer to the read
+  logic [13:0] f_adr_q;
+  logic [35:0] f_data_q;
+
+  always_ff @(posedge clk_i) begin
+    if (s_axi_bvalid_o && s_axi_bready_i) f_write_q <= 1'b0;
+    if (s_axi_rvalid_o && s_axi_rready_i) f_read_q <= 1'b0;
+    if (s_axi_awready_o)
+      {f_write_q, f_adr_q, f_data_q} <= {1'b1, s_axi_awaddr_i, s_axi_wdata_i, s_axi_wstrb_i};
+    if (s_axi_arready_o) {f_read_q, f_adr_q} <= {1'b1, s_axi_araddr_i};
+    if (reg_stb_o && reg_ack_i && !reg_we_o) f_dat_q <= reg_dat_i;
+    if (!rst_ni) {f_write_q, f_read_q} <= '0;
+  end
+
+  logic f_rvalid_q, f_bvalid_q, f_stb_q;
+  logic [31:0] f_rdata_q;
+  logic [48:0] f_bus_q, f_bus;
+  assign f_bus = {reg_we_o, reg_adr_o, reg_dat_o, reg_sel_o};
+
+  always_ff @(posedge clk_i) begin
+    f_rvalid_q <= rst_ni && s_axi_rvalid_o && !s_axi_rready_i;
+    f_bvalid_q <= rst_ni && s_axi_bvalid_o && !s_axi_bready_i;
+    f_rdata_q  <= s_axi_rdata_o;
+    f_stb_q    <= rst_ni && reg_stb_o && !reg_ack_i;
+    f_bus_q    <= f_bus;
+    if (begun_q && rst_ni) begin
+      // A handshake needs both sides; address and data are taken together.
+      a_write_taken :
+      assert (!s_axi_awready_o || (s_axi_awvalid_i && s_axi_wvalid_i && !f_write_q));
+      a_together : assert (s_axi_awready_o == s_axi_wready_o);
+      a_read_taken : assert (!s_axi_arready_o || (s_axi_arvalid_i && !f_read_q));
+      a_one : assert (!(s_axi_awready_o && s_axi_arready_o));
+      // An answer stays until taken, and belongs to a request: never more than one to each.
+      a_bvalid : assert (!f_bvalid_q || s_axi_bvalid_o);
+      a_rvalid : assert (!f_rvalid_q || (s_axi_rvalid_o && s_axi_rdata_o == f_rdata_q));
+      a_one_b : assert (f_write_q == (s_axi_bvalid_o || (busy_q && we_q)));
+      a_one_r : assert (f_read_q == (s_axi_rvalid_o || (busy_q && !we_q)));
+      a_okay : assert (s_axi_bresp_o == 2'b00 && s_axi_rresp_o == 2'b00);
+      a_rdata : assert (!s_axi_rvalid_o || f_dat_q == s_axi_rdata_o);
+      // The register bus: stable until acknowledged, and what was asked for
+      a_bus : assert (!f_stb_q || (reg_stb_o && f_bus == f_bus_q));
+      a_cyc : assert (reg_cyc_o == reg_stb_o);
+      if (reg_stb_o) begin
+        a_adr : assert (reg_adr_o == f_adr_q[13:2]);
+        a_data : assert ({reg_dat_o, reg_sel_o} == f_data_q || (!reg_we_o && reg_sel_o == 4'b1111));
+      end
+      assert (!busy_q || !(we_q ? s_axi_bvalid_o : s_axi_rvalid_o));  // inductive
+      // Work is taken at once, and the two kinds alternate.
+      a_write_at_once :
+      assert (busy_q || !s_axi_awvalid_i || !s_axi_wvalid_i || s_axi_bvalid_o ||
+              s_axi_awready_o || s_axi_arready_o);
+      a_read_at_once :
+      assert (busy_q || !s_axi_arvalid_i || s_axi_rvalid_o || s_axi_awready_o || s_axi_arready_o);
+      c_both : cover (s_axi_bvalid_o && s_axi_rvalid_o);
+      c_alternate : cover (s_axi_awready_o && s_axi_arvalid_i && s_axi_rvalid_o && s_axi_rready_i);
+    end
+  end
+`endif
 
 endmodule

@@ -16,7 +16,9 @@
  *
  * Timing: a word per cycle while the memory is not read by software.
  *
- * Proved properties: none yet; see tests/weir_nic_cases.py.
+ * Proved properties, by induction: words 13 to 0 are told in this order, each once, of the queue
+ * asked for and as the memory has them; ctrl_valid_o comes after the last of them and not before;
+ * hold_o lasts from load_i to ctrl_done_i.
  */
 module weir_nic_loader (
   input logic clk_i,
@@ -103,5 +105,79 @@ module weir_nic_loader (
   assign ctrl_valid_o = (state_q == Tell) & ~fetched_q & ~cfg_write_q;
   assign ctrl_enable_o = enable_q;
   assign ctrl_queue_o = queue_q;
+
+  ////////////
+  // Proofs //
+  ////////////
+
+`ifdef FORMAL
+  logic begun_q = 1'b0;  // a reset has been
+  always_ff @(posedge clk_i) begun_q <= 1'b1;
+  always_comb if (!begun_q) assume (!rst_ni);
+
+  // One word of the block, any
+  logic [4:0] f_word_q;
+  logic [31:0] f_data_q;
+  logic f_read_q;  // it is read
+  logic [4:0] f_next_q;  // word that is to be told next; beyond: none
+  logic f_told_q;
+  logic [5:0] f_queue_q;
+  logic f_enable_q, f_busy_q;
+
+  always_comb begin
+    assume (!load_i || !busy_o);
+    assume (!ctrl_done_i || ctrl_valid_o);
+    if (f_read_q) assume (read_data_i == f_data_q);
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!begun_q) {f_word_q, f_data_q} <= {queue_i[4:0], read_data_i};
+    f_read_q <= read_o && !soft_read_i && read_adr_o[4:0] == f_word_q;
+    if (load_i) begin
+      {f_busy_q, f_queue_q, f_enable_q} <= {1'b1, queue_i, enable_i};
+      f_next_q <= weir_nic_reg_pkg::Q_INTERVAL;
+      f_told_q <= 1'b0;
+    end
+    if (cfg_o.write) begin
+      f_next_q <= f_next_q - 5'd1;
+      f_told_q <= f_next_q == weir_nic_reg_pkg::Q_CTRL;
+    end
+    if (ctrl_done_i) f_busy_q <= 1'b0;
+    if (!rst_ni) {f_busy_q, f_read_q} <= '0;
+
+    if (begun_q && rst_ni) begin
+      a_busy : assert (busy_o == f_busy_q && hold_o == f_busy_q);
+      if (cfg_o.write) begin
+        // Words 13 to 0, each once, of the queue asked for and as the memory has them
+        a_order : assert (f_busy_q && !f_told_q && cfg_o.word == f_next_q);
+        a_queue : assert (cfg_o.index == f_queue_q);
+        a_data : assert (cfg_o.word != f_word_q || cfg_o.data == f_data_q);
+      end
+      a_read : assert (!read_o || read_adr_o[10:5] == f_queue_q);
+      // Then, and not before, the queue opens or closes.
+      a_last : assert (!ctrl_valid_o || (f_busy_q && f_told_q));
+      a_ctrl : assert (!ctrl_valid_o || (ctrl_queue_o == f_queue_q && ctrl_enable_o == f_enable_q));
+      // Inductive: how far it is
+      assert (f_busy_q == (state_q != Idle));
+      if (state_q != Idle) assert (queue_q == f_queue_q && enable_q == f_enable_q);
+      if (state_q == Hold) assert (!f_told_q && word_q == weir_nic_reg_pkg::Q_INTERVAL);
+      if (state_q == Hold) assert (f_next_q == weir_nic_reg_pkg::Q_INTERVAL);
+      if (state_q == Idle || state_q == Hold) assert (!fetched_q && !cfg_write_q);
+      if (state_q == Load)
+        assert (!f_told_q && word_q <= weir_nic_reg_pkg::Q_INTERVAL &&
+                f_next_q == word_q + 5'(fetched_q) + 5'(cfg_write_q));
+      if (state_q == Tell) begin
+        assert (f_told_q == (!fetched_q && !cfg_write_q));
+        assert (f_told_q || f_next_q == 5'(fetched_q) + 5'(cfg_write_q) - 5'd1);
+      end
+      if (fetched_q) assert (fetched_word_q == f_next_q - 5'(cfg_write_q));
+      if (cfg_write_q) assert (cfg_word_q == f_next_q);
+      assert (f_read_q == (fetched_q && fetched_word_q == f_word_q));
+      if (cfg_write_q && cfg_word_q == f_word_q) assert (cfg_data_q == f_data_q);
+      c_done : cover (ctrl_done_i);
+      c_held_off : cover (state_q == Load && soft_read_i && cfg_write_q);
+    end
+  end
+`endif
 
 endmodule
