@@ -111,6 +111,7 @@ module weir_nic_filter #(
   entry_t entry_q;
   weir_nic_pkg::verdict_t verdict_q;
 
+  logic promiscuous_q, all_multicast_q;  // of this lookup
   logic have_q;  // a frame whose verdict was not taken
   weir_nic_pkg::header_t frame_q;
 
@@ -144,6 +145,10 @@ module weir_nic_filter #(
 
   always_ff @(posedge clk_i) begin
     if (header_pop_o) frame_q <= header_i;
+    if (start) begin
+      promiscuous_q   <= promiscuous_i;
+      all_multicast_q <= all_multicast_i;
+    end
   end
 
   always_ff @(posedge clk_i) begin
@@ -165,8 +170,8 @@ module weir_nic_filter #(
 
   always_comb begin
     unique case (frame_q.parsed.dst)
-      weir_nic_pkg::DST_OTHER: passes = promiscuous_i;
-      weir_nic_pkg::DST_MULTICAST: passes = all_multicast_i;
+      weir_nic_pkg::DST_OTHER: passes = promiscuous_q;
+      weir_nic_pkg::DST_MULTICAST: passes = all_multicast_q;
       default: passes = 1'b1;
     endcase
   end
