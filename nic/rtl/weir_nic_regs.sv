@@ -22,7 +22,9 @@
  * Parameters
  *   Queues     1 to 64
  *
- * Proved properties: none yet; see tests/weir_nic_cases.py.
+ * Proved properties, for 3 queues, by induction: one ack to each access and none without, within
+ * five cycles but for the exceptions; settings, orders and the queues' memory change with a write
+ * of all lanes to what exists, and not otherwise.
  */
 module weir_nic_regs #(
   parameter int unsigned Queues = 8
@@ -242,5 +244,82 @@ module weir_nic_regs #(
 
   logic unused_show;
   assign unused_show = ^show_i;
+
+  ////////////
+  // Proofs //
+  ////////////
+
+`ifdef FORMAL
+  logic begun_q = 1'b0;  // a reset has been
+  always_ff @(posedge clk_i) begun_q <= 1'b1;
+  always_comb if (!begun_q) assume (!rst_ni);
+
+  // The access under way, which the master holds until acknowledged; cycles it has waited
+  logic f_stb, f_open_q, f_acked_q, f_init_q;
+  logic [48:0] f_access_q, f_access;
+  logic [3:0] f_waited_q;
+  assign f_stb = reg_cyc_i && reg_stb_i;
+  assign f_access = {reg_we_i, reg_adr_i, reg_dat_i, reg_sel_i};
+  always_comb if (f_open_q) assume (f_stb && f_access == f_access_q);
+
+  // Writes to some registers, in the cycle before their ack
+  logic f_global, f_queue, f_effect;
+  logic [ 4:0] f_threshold_q;
+  logic [47:0] f_station_q;
+  assign f_effect = f_stb && !reg_ack_o && !waits && reg_we_i && reg_sel_i == 4'b1111;
+  assign f_global = f_effect && reg_adr_i < 12'h020;
+  assign f_queue  = f_effect && reg_adr_i >= 12'h800 && reg_adr_i < 12'h800 + 12'(32 * Queues);
+
+  logic f_take_q, f_release_q;
+  logic [5:0] f_take_queue_q, f_release_queue_q;
+
+  always_ff @(posedge clk_i) begin
+    f_open_q <= rst_ni && f_stb && !reg_ack_o;
+    f_access_q <= f_access;
+    f_init_q <= f_stb && !reg_ack_o && (init_i || f_init_q);  // it waited for the clearing, too
+    f_acked_q <= rst_ni && reg_ack_o;
+    f_waited_q <= (f_stb && !reg_ack_o && !init_i && !(setting && loading_i)) ? f_waited_q + 4'd1 : '0;
+    if (f_global && reg_adr_i[4:0] == weir_nic_reg_pkg::REG_THRESHOLD)
+      f_threshold_q <= reg_dat_i[4:0];
+    if (f_global && reg_adr_i[4:0] == weir_nic_reg_pkg::REG_MAC_LO) f_station_q[31:0] <= reg_dat_i;
+    if (f_global && reg_adr_i[4:0] == weir_nic_reg_pkg::REG_MAC_HI)
+      f_station_q[47:32] <= reg_dat_i[15:0];
+    f_take_q <= rst_ni && f_global && reg_adr_i[4:0] == weir_nic_reg_pkg::REG_TAKE;
+    f_release_q <= rst_ni && f_queue && reg_adr_i[4:0] == weir_nic_reg_pkg::Q_RELEASE;
+    f_take_queue_q <= reg_dat_i[5:0];
+    f_release_queue_q <= reg_adr_i[10:5];
+    if (!rst_ni) {f_threshold_q, f_station_q, f_waited_q, f_init_q} <= '0;
+
+    if (begun_q && rst_ni) begin
+      // One ack to each access, none without
+      a_ack : assert (!reg_ack_o || (f_open_q && f_stb));
+      a_one_ack : assert (!reg_ack_o || !f_acked_q);
+      a_in_time : assert (f_waited_q < (f_init_q ? 4'd8 : 4'd5) || reg_ack_o);
+      a_init : assert (!(init_i && (queue_read_o || queue_write_o || load_o)));
+      // Writes with all lanes, to what exists; nothing else changes anything.
+      a_threshold : assert (threshold_o == f_threshold_q && station_o == f_station_q);
+      a_take : assert (take_o == f_take_q && (!take_o || take_queue_o == f_take_queue_q));
+      a_release :
+      assert (release_o == f_release_q && (!release_o || release_queue_o == f_release_queue_q));
+      a_write : assert (queue_write_o == (f_queue && reg_adr_i[4:0] < weir_nic_reg_pkg::Q_READY));
+      a_write_adr : assert (!queue_write_o || queue_write_adr_o == reg_adr_i[10:0]);
+      a_load :
+      assert (load_o == (f_queue && reg_adr_i[4:0] == weir_nic_reg_pkg::Q_CTRL) &&
+              (!load_o || (!loading_i && load_queue_o == reg_adr_i[10:5])));
+      a_read_adr : assert (!queue_read_o || (!reg_we_i && queue_read_adr_o == reg_adr_i[10:0]));
+      a_headroom : assert (headroom_o >= 5'd4 && headroom_o[1:0] == '0);
+      // Inductive: NEXT and ACTIVE wait four cycles.
+      assert (f_waited_q == '0 || f_open_q || reg_ack_o);
+      assert (next_wait_q == '0 || f_open_q);
+      assert (f_init_q || next_wait_q <= 3'd4);
+      assert (f_waited_q == '0 || reg_ack_o || is_next);
+      if (!reg_ack_o && f_waited_q != '0)
+        assert (f_init_q ? 4'(3'(next_wait_q - 3'd5)) >= f_waited_q : 4'(next_wait_q) >= f_waited_q);
+      c_waited : cover (reg_ack_o && f_waited_q == 4'd5);
+      c_release : cover (release_o);
+      c_behind_load : cover (queue_write_o && $past(loading_i));
+    end
+  end
+`endif
 
 endmodule
