@@ -33,7 +33,10 @@
  * Parameters
  *   AddrWidth  Word address of packet memory
  *
- * Proved properties: none yet; see tests/weir_nic_cases.py.
+ * Proved properties, for memories of 64 words (wrapping), by induction: a write lies in the room
+ * that was granted, is word by word the frame and the metadata's length, with its byte selects, and
+ * stays until accepted; commit comes only after all of them were answered without an error and the
+ * buffer was not handed over; each frame has exactly one strobe, and leaves the FIFO with it.
  */
 module weir_nic_dma #(
   parameter int unsigned AddrWidth = 14
@@ -259,5 +262,150 @@ module weir_nic_dma #(
   assign mem_sel_o = sel_q;
   assign byte_adr_o = 32'({start_q + AddrWidth'(headroom_i), 2'b00});
   assign idle_o = (state_q == Idle) & ~verdict_valid_i & ~frame_pop_o & ~rewind_o;
+
+  ////////////
+  // Proofs //
+  ////////////
+
+`ifdef FORMAL
+  logic begun_q = 1'b0;  // a reset has been
+  always_ff @(posedge clk_i) begun_q <= 1'b1;
+  always_comb if (!begun_q) assume (!rst_ni);
+
+  // The frame under way, and its room, words after the metadata's
+  logic f_busy_q, f_hit_q, f_granted_q, f_failed_q, f_restart_q;
+  logic [11:0] f_bytes_q;
+  logic [AddrWidth-1:0] f_adr_q, f_at;
+  logic [9:0] f_words, f_popped_q, f_written_q, f_waiting_q;
+  logic [15:0] f_room;
+  logic [ 4:0] f_headroom_q;
+  logic [ 1:0] f_asked_q;  // cycles of the reservation, up to 3
+  logic f_strobe, f_strobe_q, f_again_q;
+
+  assign f_words  = 10'((13'(f_bytes_q) + 13'd3) / 13'd4);
+  assign f_room   = 16'((16'(f_headroom_q) + 16'(f_words) + 16'd3) / 16'd4 * 16'd4);
+  assign f_strobe = filtered_o || done_o || full_o || error_o;
+  assign f_at     = mem_adr_o - f_adr_q - AddrWidth'(f_headroom_q);
+
+  // One word of the frame, any
+  logic [9:0] f_word_q;
+  logic [31:0] f_data_q;
+  logic f_written_once_q;
+
+  always_comb begin
+    assume (header_i.bytes >= 12'd14 && header_i.bytes <= weir_nic_pkg::MAX_BYTES);
+    assume (headroom_i[1:0] == '0 && headroom_i >= 5'd4);
+    if (f_busy_q) assume (headroom_i == f_headroom_q);
+    // The queue manager answers a reservation later, a commit, and may let the frame restart.
+    assume (3'(queue_i.grant) + 3'(queue_i.full) + 3'(queue_i.done) + 3'(queue_i.restart) <= 3'd1);
+    if (queue_i.grant || queue_i.full) assume (queue_o.reserve && f_asked_q == 2'd3);
+    if (queue_i.done) assume (queue_o.commit);
+    if (queue_i.restart) assume (queue_o.active);
+    // The memory answers what it has accepted.
+    if (mem_done_i) assume (f_waiting_q != '0 || (mem_valid_o && mem_ready_i));
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!begun_q) {f_word_q, f_headroom_q} <= {word_i[9:0], 5'd4};
+    f_headroom_q <= headroom_i;
+    f_asked_q <= !queue_o.reserve ? '0 : (f_asked_q == 2'd3) ? 2'd3 : f_asked_q + 2'd1;
+    f_strobe_q <= rst_ni && f_strobe;
+    if (take_o) {f_busy_q, f_hit_q, f_bytes_q} <= {1'b1, verdict_i.hit, header_i.bytes};
+    if (f_strobe) f_busy_q <= 1'b0;
+    if (queue_i.grant) begin
+      {f_granted_q, f_failed_q, f_restart_q, f_adr_q} <= {3'b100, queue_i.adr[AddrWidth-1:0]};
+      {f_popped_q, f_written_q} <= '0;
+    end
+    if (f_granted_q && queue_i.restart) f_restart_q <= 1'b1;
+    if (mem_done_i && mem_err_i) f_failed_q <= 1'b1;
+    if (f_strobe || again) f_granted_q <= 1'b0;
+    if (word_pop_o) begin
+      f_popped_q <= f_popped_q + 10'd1;
+      if (f_popped_q == f_word_q) f_data_q <= word_i;
+    end
+    if (mem_valid_o && mem_ready_i) f_written_q <= f_written_q + 10'd1;
+    f_waiting_q <= f_waiting_q + 10'(mem_valid_o && mem_ready_i) - 10'(mem_done_i);
+    if (!rst_ni) begin
+      {f_busy_q, f_granted_q, f_failed_q, f_restart_q, f_waiting_q} <= '0;
+      {f_popped_q, f_written_q, f_asked_q} <= '0;
+    end
+  end
+
+  logic f_held_q;
+  logic [AddrWidth+35:0] f_write_q, f_write;
+  assign f_write = {mem_adr_o, mem_dat_o, mem_sel_o};
+
+  always_ff @(posedge clk_i) begin
+    f_held_q  <= rst_ni && mem_valid_o && !mem_ready_i;
+    f_write_q <= f_write;
+    if (begun_q && rst_ni) begin
+      // The memory's side: stable until accepted, in order, never more than 516 under way
+      a_stable : assert (!f_held_q || (mem_valid_o && f_write == f_write_q));
+      a_under_way : assert (f_waiting_q <= f_written_q && f_written_q <= 10'd516);
+      if (mem_valid_o) begin
+        a_granted : assert (f_granted_q);
+        // Data from the first word on, then the four words before them
+        a_place :
+        assert (f_at == ((f_written_q < f_words) ? AddrWidth'(f_written_q) :
+                AddrWidth'(f_written_q) - AddrWidth'(f_words) - AddrWidth'(4)));
+        a_room : assert (16'(f_written_q) < 16'(f_words) + 16'd4);
+        a_sel :
+        assert (mem_sel_o == ((f_written_q + 10'd1 == f_words && f_bytes_q[1:0] != '0) ?
+                4'((5'd1 << f_bytes_q[1:0]) - 5'd1) : 4'b1111));
+        a_data : assert (f_written_q != f_word_q || f_word_q >= f_words || mem_dat_o == f_data_q);
+        a_meta : assert (f_written_q != f_words || mem_dat_o[11:0] == f_bytes_q);
+      end
+      a_words : assert (!queue_i.grant || (queue_o.words == f_room && queue_o.bytes == f_bytes_q));
+      // Committed when all is answered and nothing failed
+      if (queue_o.commit) begin
+        a_commit : assert (f_granted_q && !f_failed_q && !f_restart_q && !mem_valid_o);
+        a_answered : assert (f_waiting_q == '0 && f_written_q == f_words + 10'd4);
+      end
+      // One strobe to each frame
+      a_take : assert (!take_o || (!f_busy_q && verdict_valid_i));
+      a_strobe : assert (!f_strobe || f_busy_q);
+      a_one : assert (3'(filtered_o) + 3'(done_o) + 3'(full_o) + 3'(error_o) <= 3'd1);
+      a_filtered : assert (!f_strobe || filtered_o == !f_hit_q);
+      a_done : assert (done_o == queue_i.done && full_o == queue_i.full);
+      a_error : assert (!error_o || (f_failed_q && f_waiting_q == '0));
+      a_byte_adr :
+      assert (!done_o || byte_adr_o == 32'({AddrWidth'(f_adr_q + AddrWidth'(f_headroom_q)), 2'b00}));
+      a_pop : assert (frame_pop_o == f_strobe_q && (!frame_pop_o || frame_words_o == f_words));
+      a_words_popped : assert (!word_pop_o || f_popped_q < f_words);
+      // Inductive: how far the frame is
+      assert (f_busy_q == (state_q != Idle) && (!f_busy_q || bytes_q == f_bytes_q));
+      assert (!f_busy_q || (f_bytes_q >= 12'd14 && f_bytes_q <= weir_nic_pkg::MAX_BYTES));
+      assert (!f_busy_q || f_hit_q == (state_q != Drop && state_q != Dropped));
+      assert (f_granted_q == (state_q == Data || state_q == Meta || state_q == Drain));
+      assert (waiting_q == f_waiting_q && state_q != state_e'(7));
+      if (state_q == Reserve && f_asked_q != '0) assert (words_q == f_words);
+      if (state_q == Reserve && f_asked_q >= 2'd2) assert (room_q == f_room);
+      if (state_q == Dropped) assert (words_q == f_words);
+      if (f_strobe_q) assert (frame_words_o == f_words && !f_busy_q);
+      if (!f_granted_q) assert (!valid_q && waiting_q == '0);
+      if (f_granted_q) begin
+        assert (words_q == f_words && start_q == f_adr_q);
+        assert (restart_q == f_restart_q && failed_q == f_failed_q);
+        assert (f_popped_q <= f_words);
+        assert (f_written_q + 10'(valid_q) <= f_popped_q + 10'd4);
+        if (f_word_q < f_popped_q && f_written_q == f_word_q && valid_q) assert (dat_q == f_data_q);
+      end
+      if (state_q == Data) begin
+        assert (left_q == f_words - f_popped_q && left_q != '0 && meta_q == '0);
+        assert (f_popped_q == f_written_q + 10'(valid_q));
+        assert (next_q == f_adr_q + AddrWidth'(f_headroom_q) + AddrWidth'(f_popped_q));
+      end
+      if (state_q == Meta) begin
+        assert (f_popped_q == f_words && f_words + 10'(meta_q) == f_written_q + 10'(valid_q));
+        assert (next_q == f_adr_q + AddrWidth'(f_headroom_q) + AddrWidth'(meta_q) - AddrWidth'(4));
+      end
+      if (state_q == Drain && !stop)
+        assert (f_popped_q == f_words && f_words + 10'd4 == f_written_q + 10'(valid_q));
+      c_done : cover (done_o);
+      c_restarted : cover (rewind_o);
+      c_error : cover (error_o && f_written_q != f_words + 10'd4);
+    end
+  end
+`endif
 
 endmodule

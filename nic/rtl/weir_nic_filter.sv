@@ -297,7 +297,8 @@ module weir_nic_filter #(
         assert (entry_valid_q == (f_age_q >= (Qw + 2)'(2)));
         assert (index_q == Qw'(f_age_q - 1'b1) || f_age_q == (Qw + 2)'(Queues + 1));
         if (entry_valid_q) begin
-          assert (entry_index_q == Qw'(f_compared) && entry_last_q == (entry_index_q == Qw'(Queues - 1)));
+          assert (entry_index_q == Qw'(f_compared));
+          assert (entry_last_q == (entry_index_q == Qw'(Queues - 1)));
           if (entry_index_q == f_entry_q) assert (entry_q == f_is_q && entry_enable_q == f_on_q);
         end
       end

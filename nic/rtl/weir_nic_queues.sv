@@ -371,4 +371,159 @@ module weir_nic_queues #(
   logic unused_queues;
   assign unused_queues = ^{look_queue_i, show_queue_i};
 
+  ////////////
+  // Proofs //
+  ////////////
+
+`ifdef FORMAL
+  logic begun_q = 1'b0;  // a reset of two cycles has been
+  logic f_first_q = 1'b0;
+  always_ff @(posedge clk_i) {begun_q, f_first_q} <= {f_first_q, 1'b1};
+  always_comb if (!begun_q) assume (!rst_ni);
+
+  // Others keep their contracts: weir_nic_due
+  logic [Queues-1:0] f_enabled_q, f_filled_q, f_ready_q;
+  always_comb begin
+    assume (enabled_i == f_enabled_q && filled_i == f_filled_q && (ready_i & ~f_ready_q) == '0);
+    assume ((free_i & (ready_i | counting_i)) == '0);
+    for (int i = 0; i < Queues; i++)
+    if (may_i[i]) assume (free_i[i] && (filled_i[i] || (step_o.commit && step_o.index == 6'(i))));
+  end
+
+  // weir_nic_dma
+  weir_nic_pkg::frame_req_t f_req_q;
+  weir_nic_pkg::frame_rsp_t f_rsp_q;
+  logic f_restart_q, f_here;
+  logic f_granted_q, f_clean_q;  // room was given; no hand-over since
+  assign f_here = frame_i.active && !frame_i.reserve && !frame_i.commit;
+  always_comb begin
+    assume (frame_i.index < 6'(Queues) && frame_i.words != '0 && frame_i.words[15:10] == '0);
+    assume (!(frame_i.reserve && frame_i.commit));
+    assume (frame_i.active || !(frame_i.reserve || frame_i.commit));
+    if (f_req_q.active && frame_i.active)
+      assume (frame_i.index == f_req_q.index && frame_i.words == f_req_q.words &&
+              frame_i.bytes == f_req_q.bytes);
+    if (!f_req_q.active)
+      assume (!frame_i.active || frame_i.reserve);
+      else if (f_req_q.reserve)
+        assume (f_rsp_q.grant ? f_here : f_rsp_q.full ? !frame_i.active : frame_i.reserve);
+        else if (f_req_q.commit)
+          assume (f_rsp_q.done ? !frame_i.active : f_rsp_q.restart ? f_here : frame_i.commit);
+          else assume (f_restart_q ? !frame_i.commit : !frame_i.reserve);
+  end
+
+  // weir_nic_loader, weir_nic_counters
+  logic f_ctrl_q, f_ctrl_enable_q;
+  logic [5:0] f_ctrl_queue_q;
+  always_comb begin
+    assume (ctrl_queue_i < 6'(Queues) && cfg_i.index < 6'(Queues));
+    if (f_ctrl_q) assume (ctrl_valid_i && ctrl_enable_i == f_ctrl_enable_q);
+    if (f_ctrl_q) assume (ctrl_queue_i == f_ctrl_queue_q);
+    assume (!cfg_i.write || (rst_ni && !ctrl_valid_i));
+    assume (!drop_taken_i || drop_valid_o);
+  end
+
+  // Any queue, as it should be
+  logic [Qw-1:0] f_queue_q;
+  logic f_mine, f_buffer_q, f_soft_q;
+  logic [AddrWidth-1:0] f_base_q;
+  logic [15:0] f_size_q, f_words_q;
+  logic [13:0] f_frames_q, f_frames;
+  logic [17:0] f_bytes_q;
+  weir_nic_pkg::ready_t f_handed_q;
+  assign f_mine   = queue_q == f_queue_q;
+  assign f_frames = f_frames_q + 14'(act.commit);
+
+  always_ff @(posedge clk_i) begin
+    if (!f_first_q) begin
+      f_queue_q <= frame_i.index[Qw-1:0];
+    end else if (cfg_i.write && cfg_queue == f_queue_q && !f_enabled_q[f_queue_q]) begin
+      if (cfg_i.word == weir_nic_reg_pkg::Q_BASE) f_base_q <= cfg_i.data[AddrWidth-1:0];
+      if (cfg_i.word == weir_nic_reg_pkg::Q_SIZE) f_size_q <= cfg_i.data[15:0];
+    end
+    for (int i = 0; i < Queues; i++) f_ready_q[i] <= ready_i[i];
+    if (step_o.commit) f_filled_q[step_o.index[Qw-1:0]] <= 1'b1;
+    if (step_o.handover || step_o.closes) f_filled_q[step_o.index[Qw-1:0]] <= 1'b0;
+    if (step_o.handover) f_ready_q[step_o.index[Qw-1:0]] <= 1'b1;
+    if (step_o.opens) f_enabled_q[step_o.index[Qw-1:0]] <= 1'b1;
+    if (step_o.closes) f_enabled_q[step_o.index[Qw-1:0]] <= 1'b0;
+
+    {f_req_q, f_rsp_q} <= {frame_i, frame_o};
+    if (frame_o.restart && frame_i.active && !frame_i.reserve) f_restart_q <= 1'b1;
+    if (!frame_i.active || frame_i.reserve) f_restart_q <= 1'b0;
+    f_ctrl_q <= ctrl_valid_i && !ctrl_done_o;
+    {f_ctrl_queue_q, f_ctrl_enable_q} <= {ctrl_queue_i, ctrl_enable_i};
+    if (answer_d.grant) {f_granted_q, f_clean_q} <= '1;
+    else if (!frame_i.active || (frame_i.reserve && !answer_q.grant)) f_granted_q <= 1'b0;
+    if (act.handover && !act.commit && act.index == frame_i.index) f_clean_q <= 1'b0;
+
+    if (f_mine) begin
+      if (act.handover) begin
+        f_handed_q <= '{
+            buffer: f_buffer_q,
+            frames: f_frames,
+            words: f_words_q + (act.commit ? frame_i.words : '0),
+            bytes: f_bytes_q + (act.commit ? 18'(frame_i.bytes) : '0),
+            cause: act.cause
+        };
+        {f_soft_q, f_buffer_q} <= {f_buffer_q, !f_buffer_q};
+        {f_frames_q, f_words_q, f_bytes_q} <= '0;
+      end else if (act.commit) begin
+        f_frames_q <= f_frames;
+        f_words_q  <= f_words_q + frame_i.words;
+        f_bytes_q  <= f_bytes_q + 18'(frame_i.bytes);
+      end else if (act.opens && !enabled) begin
+        {f_frames_q, f_words_q, f_bytes_q} <= '0;
+        if (!ready) f_buffer_q <= 1'b0;
+      end
+    end
+    if (!rst_ni) begin  // the memories hold anything
+      f_base_q <= base_mem[f_queue_q];
+      f_size_q <= size_mem[f_queue_q];
+      {f_enabled_q, f_filled_q, f_ready_q, f_restart_q, f_ctrl_q, f_granted_q} <= '0;
+      {f_req_q, f_rsp_q} <= '0;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (begun_q && rst_ni) begin
+      // Only with frames, and without a buffer at software
+      a_handover : assert (!act.handover || (!ready && (filled || act.commit)));
+      a_commit : assert (!act.commit || (enabled && f_granted_q && f_clean_q && frame_i.commit));
+      a_close :
+      assert (!act.closes || !frame_i.active || frame_i.reserve || frame_i.index != act.index);
+      a_step : assert (!act.act || act.index < 6'(Queues));
+      if (f_mine && act.handover && fill_write) begin
+        a_count : assert (f_frames != '0 && fill_q.frames == f_frames_q);
+        a_other : assert (fill_q.buffer == f_buffer_q);
+      end
+      if (f_ready_q[f_queue_q]) begin
+        a_shown : assert (ready_mem[f_queue_q] == f_handed_q && f_handed_q.buffer == f_soft_q);
+        a_not_software : assert (f_buffer_q != f_soft_q);
+      end
+      // Room: in the buffer that is filled, behind what is there
+      if (f_mine && answer_d.grant) begin
+        a_enabled : assert (enabled);
+        a_room : assert (17'(f_words_q) + 17'(frame_i.words) <= 17'(f_size_q));
+        a_place :
+        assert (answer_d.adr == 32'(AddrWidth'(f_base_q + AddrWidth'(f_words_q) +
+                (f_buffer_q ? AddrWidth'(f_size_q) : '0))));
+      end
+      // Answers to what asks only, and one
+      a_one :
+      assert (3'(frame_o.grant) + 3'(frame_o.full) + 3'(frame_o.done) + 3'(frame_o.restart) <= 3'd1);
+      a_grant : assert (!(frame_o.grant || frame_o.full) || frame_i.reserve);
+      a_done : assert (!frame_o.done || frame_i.commit);
+      a_ctrl : assert (!ctrl_done_o || ctrl_valid_i);
+      a_full : assert (!frame_o.full || (drop_valid_o && !drop_closed_o && drop_frames_o == 14'd1));
+      a_drop : assert (!drop || !drop_valid_q);
+      if (f_mine && act.closes && filled)
+        a_discarded : assert (drop && fill_q.frames == f_frames_q);
+      c_done : cover (frame_o.done);
+      c_full : cover (frame_o.full && f_ready_q[f_queue_q] && frame_i.index[Qw-1:0] == f_queue_q);
+      c_restart : cover (frame_o.restart);
+    end
+  end
+`endif
+
 endmodule

@@ -278,7 +278,7 @@ module weir_nic_regs #(
     f_access_q <= f_access;
     f_init_q <= f_stb && !reg_ack_o && (init_i || f_init_q);  // it waited for the clearing, too
     f_acked_q <= rst_ni && reg_ack_o;
-    f_waited_q <= (f_stb && !reg_ack_o && !init_i && !(setting && loading_i)) ? f_waited_q + 4'd1 : '0;
+    f_waited_q <= (!f_stb || reg_ack_o || init_i || (setting && loading_i)) ? '0 : f_waited_q + 4'd1;
     if (f_global && reg_adr_i[4:0] == weir_nic_reg_pkg::REG_THRESHOLD)
       f_threshold_q <= reg_dat_i[4:0];
     if (f_global && reg_adr_i[4:0] == weir_nic_reg_pkg::REG_MAC_LO) f_station_q[31:0] <= reg_dat_i;
@@ -314,7 +314,7 @@ module weir_nic_regs #(
       assert (f_init_q || next_wait_q <= 3'd4);
       assert (f_waited_q == '0 || reg_ack_o || is_next);
       if (!reg_ack_o && f_waited_q != '0)
-        assert (f_init_q ? 4'(3'(next_wait_q - 3'd5)) >= f_waited_q : 4'(next_wait_q) >= f_waited_q);
+        assert (4'(3'(next_wait_q - (f_init_q ? 3'd5 : 3'd0))) >= f_waited_q);
       c_waited : cover (reg_ack_o && f_waited_q == 4'd5);
       c_release : cover (release_o);
       c_behind_load : cover (queue_write_o && $past(loading_i));
