@@ -187,4 +187,102 @@ module weir_nic_counters #(
   logic unused_bits;
   assign unused_bits = ^{read_adr_i, write_adr_i, step_i, look_i, drop_queue_i};
 
+  ////////////
+  // Proofs //
+  ////////////
+
+`ifdef FORMAL
+  logic begun_q = 1'b0;  // a reset has been, or the memory is already cleared
+  always_ff @(posedge clk_i) begun_q <= 1'b1;
+
+  // Any word of memory, and what it should be when nothing waits to be added
+  logic [Aw-1:0] f_adr_q;
+  logic [4:0] f_word;
+  logic [Qw-1:0] f_queue;
+  logic [31:0] f_value_q;
+  assign {f_queue, f_word} = f_adr_q;
+
+  // What the queue manager shows of the watched queue
+  weir_nic_pkg::ready_t f_look_q;
+
+  function automatic logic [31:0] f_amount(logic [4:0] name, weir_nic_pkg::ready_t ready);
+    if (name == weir_nic_reg_pkg::Q_FRAMES_IN) return 32'(ready.frames);
+    if (name == weir_nic_reg_pkg::Q_BYTES_IN) return 32'(ready.bytes);
+    return 32'(name == weir_nic_reg_pkg::Q_IRQS_AT_ONCE + 5'(ready.cause));
+  endfunction
+
+  logic f_drop_q, f_dropped;
+  logic [20:0] f_drop_what_q, f_drop_what;
+  assign f_drop_what = {drop_closed_i, drop_queue_i, drop_frames_i};
+  assign f_dropped = drop_taken_o && drop_queue_i[Qw-1:0] == f_queue && f_word ==
+      (drop_closed_i ? weir_nic_reg_pkg::Q_DISCARDED : weir_nic_reg_pkg::Q_FULL);
+
+  always_comb begin
+    if (!begun_q)
+      assume (!rst_ni || (!init_busy_q && pending_q == '0 && state_q == Choose && !f_drop_q &&
+                          mem[f_adr_q] == f_value_q));
+    assume (!write_i || write_adr_i[4:0] < weir_nic_reg_pkg::Q_READY);
+    assume (look_i.cause <= weir_nic_pkg::CAUSE_FULL);
+    assume (step_i.index < 6'(Queues) && drop_queue_i < 6'(Queues));
+    assume (!step_i.handover || !pending_q[step_i.index[Qw-1:0]]);
+    if (look_queue_o == 6'(f_queue) && pending_q[f_queue]) assume (look_i == f_look_q);
+    if (f_drop_q) assume (drop_valid_i && f_drop_what == f_drop_what_q);
+    if (init_o) assume (!step_i.handover && !drop_valid_i && !write_i);
+  end
+
+  logic f_read_q;
+  logic [31:0] f_read_value_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!begun_q && !rst_ni) f_adr_q <= read_adr_i[Aw-1:0];
+    f_drop_q <= drop_valid_i && !drop_taken_o;
+    f_drop_what_q <= f_drop_what;
+    if (step_i.handover && step_i.index[Qw-1:0] == f_queue) begin
+      f_look_q  <= look_i;
+      f_value_q <= f_value_q + f_amount(f_word, look_i);
+    end
+    if (f_dropped) f_value_q <= f_value_q + 32'(drop_frames_i);
+    if (write_i && write_adr_i[Aw-1:0] == f_adr_q) f_value_q <= write_data_i;
+    f_read_q <= read_i && read_adr_i[Aw-1:0] == f_adr_q;
+    f_read_value_q <= mem[f_adr_q];
+    if (!rst_ni) {f_value_q, f_drop_q} <= '0;
+  end
+
+  // Which of a hand-over's additions the word is; what of them is still to come
+  logic [1:0] f_part;
+  logic f_working, f_to_come;
+  always_comb begin
+    f_part = 2'd2;
+    if (f_word == weir_nic_reg_pkg::Q_FRAMES_IN) f_part = 2'd0;
+    if (f_word == weir_nic_reg_pkg::Q_BYTES_IN) f_part = 2'd1;
+  end
+  assign f_working = state_q != Choose && !drop_q && queue_q == f_queue;
+  assign f_to_come = pending_q[f_queue] && !(f_working && part_q > f_part);
+
+  always_ff @(posedge clk_i) begin
+    if (begun_q && rst_ni) begin
+      if (!init_o && !counting_o[f_queue]) a_value : assert (mem[f_adr_q] == f_value_q);
+      if (f_read_q) a_read : assert (read_data_o == f_read_value_q);
+      a_taken : assert (!drop_taken_o || drop_valid_i);
+      // Inductive: what is under way
+      if (init_o) assert (state_q == Choose && pending_q == '0 && f_value_q == '0);
+      if (init_o) assert (init_q <= f_adr_q || mem[f_adr_q] == '0);
+      if (!init_o)
+        assert (mem[f_adr_q] + (f_to_come ? f_amount(f_word, f_look_q) : '0) == f_value_q);
+      if (state_q != Choose) begin
+        assert (state_q <= Store && part_q <= 2'd2);
+        assert (drop_q ? f_drop_q : pending_q[queue_q]);
+        if (drop_q) assert (queue_q == f_drop_what_q[14+:Qw]);
+        if (adr == f_adr_q) begin
+          assert (state_q != Fetched || rdata_q == mem[f_adr_q]);
+          assert (state_q != Add || value_q == mem[f_adr_q]);
+          assert (state_q != Store || value_q == mem[f_adr_q] + 32'(amount));
+        end
+      end
+      c_handover : cover (f_word == weir_nic_reg_pkg::Q_FRAMES_IN && ends && f_working);
+      c_drop : cover (f_dropped);
+    end
+  end
+`endif
+
 endmodule

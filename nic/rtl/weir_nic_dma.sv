@@ -369,7 +369,7 @@ module weir_nic_dma #(
       a_done : assert (done_o == queue_i.done && full_o == queue_i.full);
       a_error : assert (!error_o || (f_failed_q && f_waiting_q == '0));
       a_byte_adr :
-      assert (!done_o || byte_adr_o == 32'({AddrWidth'(f_adr_q + AddrWidth'(f_headroom_q)), 2'b00}));
+      assert (!done_o || byte_adr_o == 32'({f_adr_q + AddrWidth'(f_headroom_q), 2'b00}));
       a_pop : assert (frame_pop_o == f_strobe_q && (!frame_pop_o || frame_words_o == f_words));
       a_words_popped : assert (!word_pop_o || f_popped_q < f_words);
       // Inductive: how far the frame is

@@ -511,7 +511,7 @@ module weir_nic_queues #(
       end
       // Answers to what asks only, and one
       a_one :
-      assert (3'(frame_o.grant) + 3'(frame_o.full) + 3'(frame_o.done) + 3'(frame_o.restart) <= 3'd1);
+      assert (3'(frame_o.grant) + 3'(frame_o.full) + 3'(frame_o.done) <= 3'(!frame_o.restart));
       a_grant : assert (!(frame_o.grant || frame_o.full) || frame_i.reserve);
       a_done : assert (!frame_o.done || frame_i.commit);
       a_ctrl : assert (!ctrl_done_o || ctrl_valid_i);

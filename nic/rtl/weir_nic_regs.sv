@@ -274,11 +274,12 @@ module weir_nic_regs #(
   logic [5:0] f_take_queue_q, f_release_queue_q;
 
   always_ff @(posedge clk_i) begin
-    f_open_q <= rst_ni && f_stb && !reg_ack_o;
+    f_open_q   <= rst_ni && f_stb && !reg_ack_o;
     f_access_q <= f_access;
-    f_init_q <= f_stb && !reg_ack_o && (init_i || f_init_q);  // it waited for the clearing, too
-    f_acked_q <= rst_ni && reg_ack_o;
-    f_waited_q <= (!f_stb || reg_ack_o || init_i || (setting && loading_i)) ? '0 : f_waited_q + 4'd1;
+    f_init_q   <= f_stb && !reg_ack_o && (init_i || f_init_q);  // it waited for the clearing, too
+    f_acked_q  <= rst_ni && reg_ack_o;
+    f_waited_q <= f_waited_q + 4'd1;
+    if (!f_stb || reg_ack_o || init_i || (setting && loading_i)) f_waited_q <= '0;
     if (f_global && reg_adr_i[4:0] == weir_nic_reg_pkg::REG_THRESHOLD)
       f_threshold_q <= reg_dat_i[4:0];
     if (f_global && reg_adr_i[4:0] == weir_nic_reg_pkg::REG_MAC_LO) f_station_q[31:0] <= reg_dat_i;

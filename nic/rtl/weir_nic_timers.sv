@@ -20,7 +20,8 @@
  * Parameters
  *   Queues      1 to 64
  *
- * Proved properties: none yet; see tests/weir_nic_cases.py.
+ * Proved properties, bounded to 13 cycles, for 2 queues, timers below 16 cycles and not periodic:
+ * both pulses come in exactly the cycles named above, and no others; at_once_o is as above.
  */
 module weir_nic_timers #(
   parameter  int unsigned Queues = 8,
@@ -135,5 +136,81 @@ module weir_nic_timers #(
 
   logic unused_step;
   assign unused_step = ^step_i;
+
+  ////////////
+  // Proofs //
+  ////////////
+
+`ifdef FORMAL
+  logic begun_q = 1'b0;  // a reset has been
+  always_ff @(posedge clk_i) begun_q <= 1'b1;
+  always_comb if (!begun_q) assume (!rst_ni);
+
+  // Queue 1, not periodic, with settings that stay while a timer runs; steps come as the queue
+  // manager's do.
+  logic f_mine, f_filled_q;
+  logic [31:0] f_packet_q, f_absolute_q, f_frames_q;  // settings
+  logic f_packet_runs_q, f_absolute_runs_q;
+  logic [31:0] f_packet_due_q, f_absolute_due_q;
+  logic [1:0] f_since_q;
+  assign f_mine = step_i.index[Qw-1:0] == Qw'(1);
+
+  always_comb begin
+    assume (step_i.act || !(step_i.handover || step_i.closes || step_i.opens || step_i.commit));
+    assume (!step_i.act || f_since_q == 2'd3);
+    assume (step_i.index < 6'(Queues) && cfg_i.index < 6'(Queues));
+    assume (!((step_i.commit || step_i.handover) && (step_i.opens || step_i.closes)));
+    assume (!(step_i.opens && step_i.closes));
+    assume (!step_i.first || step_i.commit);
+    if (f_mine && step_i.commit) assume (step_i.first == !f_filled_q);
+    if (f_mine && step_i.handover) assume (f_filled_q || step_i.commit);
+    if (f_mine && step_i.opens) assume (empty_i == !f_filled_q);
+    assume (!cfg_i.write || (!step_i.act && f_since_q == 2'd3));
+    if (cfg_i.write && cfg_i.index == 6'd1) assume (!f_packet_runs_q && !f_absolute_runs_q);
+    if (cfg_i.write && cfg_i.word == weir_nic_reg_pkg::Q_MODE) assume (!cfg_i.data[0]);
+    assume (cfg_i.data < 32'd16);
+  end
+
+  // A timer below four cycles is one of four.
+  function automatic logic [31:0] f_long(logic [31:0] length);
+    return (length < 32'd4) ? 32'd4 : length;
+  endfunction
+
+  always_ff @(posedge clk_i) begin
+    f_since_q <= step_i.act ? 2'd0 : (f_since_q == 2'd3) ? 2'd3 : f_since_q + 2'd1;
+    if (begun_q)
+      assume (time_i == $past(time_i) + 32'd1 && now_i == $past(time_i) && acted_i == $past(now_i));
+      else assume (time_i == 32'hfffffffa && now_i == 32'hfffffff9 && acted_i == 32'hfffffff8);
+    if (cfg_i.write && cfg_i.index == 6'd1) begin
+      if (cfg_i.word == weir_nic_reg_pkg::Q_PACKET_TIMER) f_packet_q <= cfg_i.data;
+      if (cfg_i.word == weir_nic_reg_pkg::Q_ABSOLUTE_TIMER) f_absolute_q <= cfg_i.data;
+      if (cfg_i.word == weir_nic_reg_pkg::Q_FRAMES) f_frames_q <= cfg_i.data;
+    end
+    if (f_packet_due_q == now_i) f_packet_runs_q <= 1'b0;
+    if (f_absolute_due_q == now_i) f_absolute_runs_q <= 1'b0;
+    if (f_mine && step_i.commit) begin
+      f_filled_q <= 1'b1;
+      {f_packet_runs_q, f_packet_due_q} <= {f_packet_q != '0, acted_i + f_long(f_packet_q)};
+      if (step_i.first)
+        {f_absolute_runs_q, f_absolute_due_q} <= {
+          f_absolute_q != '0, acted_i + f_long(f_absolute_q)
+        };
+    end
+    if (f_mine && (step_i.handover || step_i.closes))
+      {f_filled_q, f_packet_runs_q, f_absolute_runs_q} <= '0;
+    if (!rst_ni) begin
+      {f_packet_q, f_absolute_q, f_frames_q} <= '0;
+      {f_filled_q, f_packet_runs_q, f_absolute_runs_q, f_since_q} <= 5'b00011;
+    end
+
+    if (begun_q && rst_ni) begin
+      a_packet : assert (packet_hit_o[1] == (f_packet_runs_q && f_packet_due_q == now_i));
+      a_absolute : assert (absolute_hit_o[1] == (f_absolute_runs_q && f_absolute_due_q == now_i));
+      a_at_once : assert (at_once_o[1] == ({f_packet_q, f_absolute_q, f_frames_q} == '0));
+      c_both : cover (packet_hit_o[1] && absolute_hit_o[1]);
+      c_restarted : cover (absolute_hit_o[1] && f_packet_runs_q && !packet_hit_o[1]);
+    end
+  end
+`endif
 
 endmodule
