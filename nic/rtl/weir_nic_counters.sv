@@ -21,7 +21,9 @@
  * Parameters
  *   Queues     1 to 64
  *
- * Proved properties: none yet; see tests/weir_nic_cases.py.
+ * Proved properties, for 2 queues, by induction: each word is 0 after the clearing, then what
+ * software wrote, or the sum of all hand-overs and drops once counting_o is low and drop_taken_o
+ * was given; reads see it at once.
  */
 module weir_nic_counters #(
   parameter int unsigned Queues = 8

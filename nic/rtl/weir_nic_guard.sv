@@ -144,7 +144,8 @@ module weir_nic_guard #(
     end
     f_age_q <= f_age_q + 32'd1;
     if (f_mine && step_i.handover && f_guarded && f_used_q == '0) f_age_q <= 32'd2;
-    f_used_q <= f_used_q + 32'(f_mine && step_i.handover && f_guarded) - 32'(hit[1] && f_used_q != '0);
+    f_used_q <= f_used_q + 32'(f_mine && step_i.handover && f_guarded) -
+                32'(hit[1] && f_used_q != '0);
     if (hit[1]) f_age_q <= 32'd1;
     if (f_mine && step_i.closes) f_used_q <= '0;
     if (!rst_ni) {f_credits_q, f_interval_q, f_used_q, f_since_q} <= {96'd0, 2'd3};

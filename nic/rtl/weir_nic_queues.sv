@@ -35,7 +35,11 @@
  *   Queues     1 to 64
  *   AddrWidth  Word address of packet memory
  *
- * Proved properties: none yet; see tests/weir_nic_cases.py.
+ * Proved properties, bounded to 10 cycles from any contents of 2 queues, between orders, with or
+ * without a frame that has room: a hand-over only with frames and without a buffer at software, of
+ * all frames that were committed; a grant lies in the other buffer, behind what is there and within
+ * SIZE; no frame is committed to a buffer that was handed over since; a queue does not close under
+ * a frame; reserve, commit and control are answered when asked for, once.
  */
 module weir_nic_queues #(
   parameter  int unsigned Queues    = 8,
@@ -376,10 +380,14 @@ module weir_nic_queues #(
   ////////////
 
 `ifdef FORMAL
-  logic begun_q = 1'b0;  // a reset of two cycles has been
+  logic begun_q = 1'b0;  // a reset of two cycles has been, or it began with any contents
   logic f_first_q = 1'b0;
   always_ff @(posedge clk_i) {begun_q, f_first_q} <= {f_first_q, 1'b1};
-  always_comb if (!begun_q) assume (!rst_ni);
+  logic f_reset_q = 1'b1;
+  logic f_start;
+  always_ff @(posedge clk_i) if (!f_first_q) f_reset_q <= !rst_ni;
+  always_comb
+    if (!begun_q) assume ((f_first_q && !f_reset_q) || !rst_ni || (!f_first_q && f_start));
 
   // Others keep their contracts: weir_nic_due
   logic [Queues-1:0] f_enabled_q, f_filled_q, f_ready_q;
@@ -431,11 +439,26 @@ module weir_nic_queues #(
   logic [13:0] f_frames_q, f_frames;
   logic [17:0] f_bytes_q;
   weir_nic_pkg::ready_t f_handed_q;
-  assign f_mine   = queue_q == f_queue_q;
+  assign f_mine = queue_q == f_queue_q;
   assign f_frames = f_frames_q + 14'(act.commit);
 
+  // Any contents, perhaps a frame that has room, no order under way
+  assign f_start = state_q == Choose && answer_q == '0 && step_o == '0 && !ctrl_done_q &&
+                   !answered_q && !drop_valid_q && !f_ctrl_q && !f_restart_q &&
+                   (f_req_q == '0 ? !f_granted_q : f_granted_q && f_clean_q && f_req_q.active &&
+                    !f_req_q.reserve && !f_req_q.commit && f_req_q.index < 6'(Queues) &&
+                    f_enabled_q[f_req_q.index[Qw-1:0]] && f_req_q.words[15:10] == '0 &&
+                    (f_req_q.index != 6'(f_queue_q) ||
+                     17'(f_words_q) + 17'(f_req_q.words) <= 17'(f_size_q))) &&
+                   f_rsp_q == '0 && f_queue_q < Queues && f_base_q == base_mem[f_queue_q] &&
+                   f_size_q == size_mem[f_queue_q] && (f_filled_q & ~f_enabled_q) == '0 &&
+                   f_words_q <= f_size_q && f_filled_q[f_queue_q] == (f_frames_q != '0) &&
+                   fill_mem[f_queue_q] == {f_buffer_q, f_frames_q, f_words_q, f_bytes_q} &&
+                   f_frames_q < 14'd99 && (!f_ready_q[f_queue_q] || (f_soft_q != f_buffer_q &&
+                   ready_mem[f_queue_q] == f_handed_q && f_handed_q.buffer == f_soft_q));
+
   always_ff @(posedge clk_i) begin
-    if (!f_first_q) begin
+    if (!f_first_q && !rst_ni) begin
       f_queue_q <= frame_i.index[Qw-1:0];
     end else if (cfg_i.write && cfg_queue == f_queue_q && !f_enabled_q[f_queue_q]) begin
       if (cfg_i.word == weir_nic_reg_pkg::Q_BASE) f_base_q <= cfg_i.data[AddrWidth-1:0];
