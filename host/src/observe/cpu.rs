@@ -24,6 +24,7 @@ pub struct Lanes {
     handles: Vec<u32>,
     window: Range<u64>,
     current: usize,
+    interrupted: usize,
     since: u64,
     /// Cycles of each lane since the beginning.
     pub total: Vec<u64>,
@@ -59,6 +60,7 @@ impl Lanes {
             handles: threads.iter().map(|t| t.handle).collect(),
             window,
             current: count - 1,
+            interrupted: count - 1,
             since: cycle,
             total: vec![0; count],
             measured: vec![0; count],
@@ -77,6 +79,12 @@ impl Lanes {
     /// Its kind.
     pub fn current_kind(&self) -> LaneKind {
         self.lanes[self.current].kind
+    }
+
+    /// The lane of a task, also while a handler runs: the one that it has interrupted. A store of that may reach the
+    /// trace port after the interrupt was taken.
+    pub fn task(&self) -> usize {
+        if self.current_kind() == LaneKind::Isr { self.interrupted } else { self.current }
     }
 
     /// Cycles of a lane up to `now`, including the stretch that is under way.
@@ -113,6 +121,7 @@ impl Lanes {
             self.isr.nic += u64::from(nic);
         }
         self.isr_since = Some((now, nic));
+        self.interrupted = self.task();
         self.switch(now, 0)
     }
 

@@ -288,8 +288,8 @@ impl Observer {
 
     fn freed(&mut self, now: u64, buffer: usize) {
         self.leaves_queue(now, buffer);
-        let lane = self.lanes.current();
-        let taken = self.packets.freed(now, buffer, self.lanes.current_kind());
+        let lane = self.lanes.task(); // no handler frees a buffer
+        let taken = self.packets.freed(now, buffer, self.lanes.lanes[lane].kind);
         if let (Some(frame), Some(task)) = (taken, lane.checked_sub(FIRST_TASK))
             && let Some(jobs) = self.jobs.get_mut(task)
         {

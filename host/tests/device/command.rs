@@ -38,7 +38,7 @@ fn a_claim_becomes_an_exit_status() {
     assert_eq!(flooded.status.code(), Some(3));
     let said = String::from_utf8_lossy(&flooded.stderr).to_string();
     assert!(said.contains("stock flood=8000: task `axis` missed"), "{said}");
-    assert_eq!(weir(folder.path(), &["--require", "no-misses=codesign"]).status.code(), Some(2));
+    assert_eq!(weir(folder.path(), &["--require", "no-misses=codesine"]).status.code(), Some(2));
 }
 
 #[test]
