@@ -10,5 +10,6 @@ mod list;
 mod nic_trace;
 mod requirement;
 mod run;
+mod whole_file;
 
 pub use arguments::main;

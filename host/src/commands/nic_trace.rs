@@ -2,12 +2,12 @@
 //! `weir nic-trace`: what a multiqueue NIC would announce of a load, and when.
 
 use std::fmt::Write as _;
-use std::io::{self, BufWriter, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
 use super::arguments::{Failure, Verdict, say};
+use super::whole_file;
 use crate::nic::{Cause, Interrupt, Load, Nic, Settings, Totals};
 
 /// `weir nic-trace`.
@@ -39,8 +39,8 @@ pub fn run(options: &NicTraceArguments) -> Result<Verdict, Failure> {
         nic.advance(last.time + settle_cycles(&settings), |interrupt| interrupts.push(interrupt));
     }
     if let Some(out) = &options.out {
-        write(out, &interrupts, &settings)
-            .map_err(|error| Failure::Run(format!("cannot write {}: {error}", out.display())))?;
+        whole_file::write(out, trace(&interrupts, &settings).as_bytes())
+            .map_err(|(_, error)| Failure::Run(format!("cannot write {}: {error}", out.display())))?;
     }
     say(&table(&settings, &load, &nic.totals()));
     Ok(Verdict::Done)
@@ -51,20 +51,14 @@ fn settle_cycles(settings: &Settings) -> u64 {
     settings.queues.iter().map(|queue| queue.packet_cycles.max(queue.absolute_cycles)).max().unwrap_or(0)
 }
 
-/// To a file beside the final one, which then takes its name: nothing is half-written.
-fn write(out: &Path, interrupts: &[Interrupt], settings: &Settings) -> io::Result<()> {
-    let mut partial = out.as_os_str().to_owned();
-    partial.push(".partial");
-    let partial = PathBuf::from(partial);
-    let mut file = BufWriter::new(std::fs::File::create(&partial)?);
-    writeln!(file, "time_us,queue,cause,frames")?;
+fn trace(interrupts: &[Interrupt], settings: &Settings) -> String {
+    let mut text = "time_us,queue,cause,frames\n".to_owned();
     let clock = u64::from(settings.clock_mhz);
     for Interrupt { time, queue, cause, frames } in interrupts {
         let (us, ns) = (time / clock, time % clock * 1000 / clock);
-        writeln!(file, "{us}.{ns:03},{},{},{frames}", settings.queues[*queue].name, cause.name())?;
+        let _ = writeln!(text, "{us}.{ns:03},{},{},{frames}", settings.queues[*queue].name, cause.name());
     }
-    file.into_inner()?.sync_all()?;
-    std::fs::rename(&partial, out)
+    text
 }
 
 fn table(settings: &Settings, load: &Load, totals: &[Totals]) -> String {

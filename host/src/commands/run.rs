@@ -12,7 +12,7 @@ use std::thread;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::arguments::{Failure, RunArguments, Verdict, say};
-use super::input;
+use super::{input, whole_file};
 use crate::report;
 use crate::results::{Results, Run};
 use crate::scenario::{Case, Scenario};
@@ -89,12 +89,15 @@ fn plan(cases: Vec<Case>, trace: bool) -> Result<Vec<Planned>, Failure> {
         let image = workshop.firmware(&case.scenario).map_err(failure)?;
         let image = Image::open(&image).map_err(Failure::Run)?;
         for variant in case.scenario.variants.clone() {
-            let path = workshop.device(case.scenario.device.cpu, variant).map_err(failure)?;
-            let library = match libraries.get(&path) {
+            let device = (case.scenario.device.cpu as u8, variant.uses_queues());
+            let library = match libraries.get(&device) {
                 Some(library) => Arc::clone(library),
-                None => soc::open_library(&path).map_err(Failure::Run)?,
+                None => {
+                    let path = workshop.device(case.scenario.device.cpu, variant).map_err(failure)?;
+                    soc::open_library(&path).map_err(Failure::Run)?
+                }
             };
-            libraries.insert(path, Arc::clone(&library));
+            libraries.insert(device, Arc::clone(&library));
             let runner = Runner { variant, library, image: image.clone(), shortcuts: true, record: true };
             planned.push(Planned { case: case.clone(), runner, trace });
         }
@@ -181,9 +184,7 @@ fn write(folder: &Path, results: &Results, finished: Vec<Finished>) -> Result<St
     files.push(("report.html".to_string(), report::html(results, &timelines).into_bytes()));
     files.push(("results.json".to_string(), json.clone().into_bytes()));
     for (name, bytes) in files {
-        let (path, partial) = (folder.join(&name), folder.join(format!(".{name}.partial")));
-        fs::write(&partial, bytes).map_err(|error| failure(&partial, error))?;
-        fs::rename(&partial, &path).map_err(|error| failure(&path, error))?;
+        whole_file::write(&folder.join(&name), &bytes).map_err(|(path, error)| failure(&path, error))?;
     }
     Ok(json)
 }

@@ -335,7 +335,8 @@ impl Observer {
     }
 
     /// Buffers of the pool that are in none of the places where one may be, given how many the firmware counts on its
-    /// free list and with the NIC (multiqueue NIC: frames that the firmware counts as held and that are nowhere). Negative while one is on its way between two places.
+    /// free list and with the NIC (multiqueue NIC: frames that the firmware counts as held and that are nowhere).
+    /// Negative while one is on its way between two places.
     pub fn buffers_missing(&self, scenario: &Scenario, firmware: FirmwareBuffers) -> i64 {
         if self.variant.uses_queues() {
             return i64::from(firmware.held) - self.packets.taken_up_count() as i64;

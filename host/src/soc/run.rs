@@ -120,11 +120,14 @@ impl Runner {
         let epoch = session.device.next_tick() + tick_cycles;
         let start = epoch + u64::from(scenario.warmup_ms) * cycles_per_ms;
         let window = start..start + u64::from(scenario.duration_ms) * cycles_per_ms;
+        let (buffers, buffers_base, buffer_bytes) = self.places(scenario).map_err(RunError::Broken)?;
         let measured = Measured {
             epoch,
             window: window.clone(),
+            buffers: buffers as usize,
+            buffers_base,
+            buffer_bytes,
             record: self.record,
-            ..self.places(scenario).map_err(RunError::Broken)?
         };
         let threads = session.threads()?;
         let observer = Observer::new(scenario, self.variant, &threads, measured, session.device.cycle());
@@ -137,15 +140,12 @@ impl Runner {
         live.finish(&window)
     }
 
-    /// Where frames lie in RAM.
-    fn places(&self, scenario: &Scenario) -> Result<Measured, String> {
-        let (buffers, buffers_base, buffer_bytes) = if self.variant.uses_queues() {
-            (PACKET_RAM_BYTES / FRAME_UNIT_BYTES, 0, FRAME_UNIT_BYTES)
-        } else {
-            (scenario.device.rx_buffers, self.image.symbol("plain_rx_data")?, PLAIN_BUFFER_BYTES)
-        };
-        let buffers = buffers as usize;
-        Ok(Measured { epoch: 0, window: 0..0, buffers, buffers_base, buffer_bytes, record: false })
+    /// The places for frames in RAM: their number, the address of the first, and the bytes of each.
+    fn places(&self, scenario: &Scenario) -> Result<(u32, u32, u32), String> {
+        if self.variant.uses_queues() {
+            return Ok((PACKET_RAM_BYTES / FRAME_UNIT_BYTES, 0, FRAME_UNIT_BYTES));
+        }
+        Ok((scenario.device.rx_buffers, self.image.symbol("plain_rx_data")?, PLAIN_BUFFER_BYTES))
     }
 
     fn config(&self, scenario: &Scenario) -> Result<Config, String> {

@@ -3,7 +3,7 @@
 
 use weir::results::{FlowResult, Run};
 
-use super::{outcome, run};
+use super::{flow, outcome, run};
 
 /// A task above all receiving ones, a critical flow, a socket below it that a flood may be for, a hog.
 const TASKS: &str = "
@@ -43,10 +43,6 @@ fn flood(to: &str) -> String {
 
 fn worst_us(run: &Run) -> f64 {
     run.tasks[0].response_us.as_ref().unwrap().max
-}
-
-fn flow<'a>(run: &'a Run, name: &str) -> &'a FlowResult {
-    run.flows.iter().find(|flow| flow.name == name).unwrap()
 }
 
 /// Not one instruction of the device retires in another cycle.

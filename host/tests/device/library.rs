@@ -3,9 +3,9 @@
 
 use std::fs;
 
-use weir::results::{FlowResult, Run};
+use weir::results::Run;
 
-use super::{cases_in, folder, run, try_run};
+use super::{COMMANDS, cases_in, flow, folder, run, try_run};
 
 /// A task above all receiving ones, a critical flow, a hog below it.
 const TASKS: &str = "
@@ -23,20 +23,9 @@ const TASKS: &str = "
     priority = 2
     background = true
 ";
-const COMMANDS: &str = "
-    [[traffic]]
-    pattern = 'uniform'
-    to = 'udp/5005'
-    from = '10.0.0.2'
-    rate_pps = 1000
-";
 
 fn under(variant: &str, traffic: &str) -> Run {
     run(&format!("name = 'x'\nduration_ms = 50\nvariants = ['{variant}']\n{TASKS}{COMMANDS}{traffic}"))
-}
-
-fn flow<'a>(run: &'a Run, name: &str) -> &'a FlowResult {
-    run.flows.iter().find(|flow| flow.name == name).unwrap()
 }
 
 /// Longest that the network task works on a packet while one that matters more waits: one packet's work, TCP included.

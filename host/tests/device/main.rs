@@ -17,7 +17,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex};
 
-use weir::results::Run;
+use weir::results::{FlowResult, Run};
 use weir::scenario::{self, Case, Cpu, Overrides, Scenario};
 use weir::soc::{Image, Outcome, RunError, Runner};
 use weir::workshop::{BuildError, Workshop};
@@ -57,6 +57,20 @@ fn try_run(scenario: &Scenario) -> Result<Outcome, RunError> {
 fn outcome(text: &str) -> Outcome {
     try_run(&scenario_of(text)).unwrap_or_else(|error| panic!("{error}"))
 }
+
+/// The flow of this name.
+fn flow<'a>(run: &'a Run, name: &str) -> &'a FlowResult {
+    run.flows.iter().find(|flow| flow.name == name).unwrap()
+}
+
+/// What a critical task is sent, more often than it needs.
+const COMMANDS: &str = "
+    [[traffic]]
+    pattern = 'uniform'
+    to = 'udp/5005'
+    from = '10.0.0.2'
+    rate_pps = 1000
+";
 
 fn run(text: &str) -> Run {
     outcome(text).run

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the library is held against: each rule does what it says, and as well as it can.
 
-use weir::results::{FlowResult, Run};
+use weir::results::Run;
 
-use super::run;
+use super::{COMMANDS, flow, run};
 
 /// A task to be protected, a receiving one below it, and what has no deadline.
 const TASKS: &str = "
@@ -21,13 +21,6 @@ const TASKS: &str = "
     priority = 2
     background = true
 ";
-const COMMANDS: &str = "
-    [[traffic]]
-    pattern = 'uniform'
-    to = 'udp/5005'
-    from = '10.0.0.2'
-    rate_pps = 1000
-";
 
 fn flood(rate_pps: u32) -> String {
     format!(
@@ -38,10 +31,6 @@ fn flood(rate_pps: u32) -> String {
 
 fn under(variant: &str, settings: &str, traffic: &str) -> Run {
     run(&format!("name = 'x'\nduration_ms = 50\nvariants = ['{variant}']\n{settings}\n{TASKS}{traffic}"))
-}
-
-fn flow<'a>(run: &'a Run, name: &str) -> &'a FlowResult {
-    run.flows.iter().find(|flow| flow.name == name).unwrap()
 }
 
 /// Packets that the IP stack worked on: what it delivered and what it found no socket for.
