@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "kept_frames.h"
 #include "lwip/pbuf.h"
 #include "lwip/tcpip.h"
 #include "lwip_guard.h"
@@ -48,11 +49,36 @@ static struct pbuf *wrap(const struct weir_packet *packet)
     return pbuf_alloced_custom(PBUF_RAW, packet->length, PBUF_REF, custom, (void *)data, packet->length);
 }
 
+void kept_frames_freed(uint32_t place)
+{
+    trace(TRACE_RX_FREED, TRACE_RX_KEPT + place);
+}
+
+static err_t copied_into_stack(struct pbuf *p, struct netif *netif)
+{
+    uint16_t frame = frame_of(p);
+    uint32_t place;
+    struct pbuf *copy = kept_frames_copy(p, (uint8_t)(weir_mq_driver_buffer(frame) / 2U), &place);
+    if (copy == NULL) {
+        return ERR_MEM;
+    }
+    trace(TRACE_RX_COPIED, frame | place << 16);
+    pbuf_free(p);
+    if (ethernet_input(copy, netif) != ERR_OK) {
+        pbuf_free(copy);
+    }
+    return ERR_OK;
+}
+
 static err_t into_stack(struct pbuf *p, struct netif *netif)
 {
     uint16_t frame = frame_of(p);
     trace(TRACE_RX_STACK, frame);
-    err_t result = lwip_guard_passes(p->payload, p->len) ? ethernet_input(p, netif) : ERR_VAL;
+    err_t result = ERR_VAL;
+    if (lwip_guard_passes(p->payload, p->len)) {
+        bool waits = kept_frames_waits(p->payload, p->len);
+        result = waits ? copied_into_stack(p, netif) : ethernet_input(p, netif);
+    }
     trace(TRACE_RX_DONE, frame);
     return result;
 }
@@ -170,11 +196,6 @@ void weir_mq_driver_open(uint32_t queue)
     };
     weir_mq_buffer_units[queue] = (uint16_t)(asked->bytes / WEIR_MQ_UNIT_BYTES);
     weir_nic_queue_open(SOC_QUEUES, queue, &settings);
-}
-
-void multiqueue_netif_flow_changed(uint8_t flow)
-{
-    weir_mq_driver_open(flow);
 }
 
 err_t multiqueue_netif_init(struct netif *netif)

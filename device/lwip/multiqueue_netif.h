@@ -23,7 +23,4 @@ void multiqueue_netif_timer_isr(BaseType_t *woken);
 // Driver task, with the library its network task.
 TaskHandle_t multiqueue_netif_task(void);
 
-// A flow of a socket is new or is not what it was. Task context, with the lock.
-void multiqueue_netif_flow_changed(uint8_t flow);
-
 #endif

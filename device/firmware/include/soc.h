@@ -12,6 +12,7 @@
 #define SOC_NIC ((struct plain_nic_registers *)0x91000000)
 #define SOC_QUEUES 0x94000000 // registers of the multiqueue NIC
 #define SOC_PACKET_RAM UINT32_C(0x50000000)
+#define SOC_PACKET_RAM_BYTES (UINT32_C(256) << 10)
 #define SOC_QUEUE_BYTES 16384U // of packet RAM for each queue, two buffers
 #define SOC_TRACE ((volatile uint32_t *)0x92000000)
 #define SOC_MTIMECMP 0x93000000

@@ -27,8 +27,14 @@ enum trace_kind {
     // value: first of SOC_QUEUE_BYTES / 16 frame numbers; a queue of the NIC was turned off, and what waited in it is
     // gone
     TRACE_RX_CLOSED = 12,
+    // value: receive buffer + 65536 * place of its frame's copy, which is receive buffer TRACE_RX_KEPT + place from
+    // here
+    TRACE_RX_COPIED = 13,
     TRACE_POLLING = 11, // value: 1: the overall limit has turned the receive interrupt off; 0: on again
 };
+
+// With the multiqueue NIC: number of frames that have a place in packet RAM.
+#define TRACE_RX_KEPT (SOC_PACKET_RAM_BYTES / 16U)
 
 // Events that a run cannot do without.
 static inline void trace_always(enum trace_kind kind, uint32_t value)

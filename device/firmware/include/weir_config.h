@@ -132,12 +132,12 @@ static inline uint32_t weir_mq_driver_units(uint32_t length)
     return (length + 15U) / 16U + WEIR_MQ_HEADROOM_UNITS;
 }
 
-void multiqueue_netif_flow_changed(uint8_t flow);
+void weir_mq_changed(uint8_t flow);
 void weir_mq_close(uint8_t flow);
 #define WEIR_FLOW_CHANGED(flow)                                                                                        \
     do {                                                                                                               \
         if (scenario_has_queues()) {                                                                                   \
-            multiqueue_netif_flow_changed(flow);                                                                       \
+            weir_mq_changed(flow);                                                                                     \
         }                                                                                                              \
     } while (0)
 #define WEIR_FLOW_REMOVED(flow) (scenario_has_queues() ? weir_mq_close(flow) : weir_rx_drain(flow))

@@ -147,6 +147,15 @@ void weir_mq_free(uint16_t frame)
     weir_port_unlock(state);
 }
 
+void weir_mq_changed(uint8_t flow)
+{
+    weir_mq_driver_open(flow);
+    if ((weir_mq.parked & bit(flow)) != 0U) {
+        weir_mq.parked_until[flow] = weir_port_now_low(); // it waits for the limit that it had
+        wake_for_the_first();
+    }
+}
+
 void weir_mq_close(uint8_t flow)
 {
     weir_port_state state = weir_port_lock();

@@ -219,13 +219,19 @@ void mq_model_free(uint16_t frame)
     freeing = outer;
 }
 
+static void changed(uint8_t flow)
+{
+    mq_model.flows[flow].until = sim.now;
+    weir_mq_changed(flow);
+}
+
 uint8_t mq_model_add(weir_match match, uint8_t priority)
 {
     weir_port_state state = weir_port_lock();
     uint8_t flow = naive_add(match, priority);
     if (flow != WEIR_NO_FLOW) {
         mq_model.flows[flow] = (struct mq_model_flow){.count = 0};
-        weir_mq_driver_open(flow);
+        changed(flow);
     }
     weir_port_unlock(state);
     return flow;
@@ -260,7 +266,7 @@ void mq_model_set_priority(uint8_t flow, uint8_t priority)
 {
     weir_port_state state = weir_port_lock();
     naive_set_priority(flow, priority);
-    weir_mq_driver_open(flow);
+    changed(flow);
     weir_port_unlock(state);
 }
 
@@ -270,7 +276,7 @@ void mq_model_limit(uint8_t flow, enum weir_server_kind kind, uint16_t capacity,
     CHECK(weir_server_init(&server, kind, capacity, period) == 0);
     weir_port_state state = weir_port_lock();
     weir_flow_set_server(flow, &server);
-    weir_mq_driver_open(flow);
+    changed(flow);
     mq_model.flows[flow].server = server;
     mq_model.flows[flow].passes = 0;
     weir_port_unlock(state);

@@ -362,11 +362,31 @@ static void a_priority_changed_while_parked_counts_afterwards(void)
     deliver(low, 1);
     nothing_to_take();
     mq_model_set_priority(low, HIGH + 1);
+    CHECK(mq_sim_interrupts()); // its limit is asked anew
+    nothing_to_take();
     arrive_and_interrupt(high, 1);
     sim.now += PERIOD;
     CHECK(mq_sim_interrupts());
     deliver(low, 1);
     deliver(high, 1);
+}
+
+// What waits for the limit that there was does not wait for it any more.
+static void a_limit_changed_while_parked_counts_at_once(void)
+{
+    start();
+    mq_model_limit(low, WEIR_SERVER_SPORADIC, 1, WEIR_SERVER_PERIOD_MAX);
+    arrive_and_interrupt(low, 3);
+    deliver(low, 1);
+    nothing_to_take();
+    CHECK(!mq_sim_interrupts());
+    mq_model_limit(low, WEIR_SERVER_SPORADIC, 1, PERIOD);
+    CHECK(mq_sim_interrupts());
+    deliver(low, 1);
+    nothing_to_take();
+    mq_model_limit(low, WEIR_SERVER_NONE, 0, 0);
+    CHECK(mq_sim_interrupts() && !sim.timer_on);
+    deliver(low, 1);
 }
 
 static void the_system_flows_have_their_limit(void)
@@ -717,6 +737,7 @@ int main(int argc, char **argv)
          a_priority_changed_while_parked_counts_afterwards},
         {"the system flows have their limit", the_system_flows_have_their_limit},
         {"closed with frames waiting", closed_with_frames_waiting},
+        {"a limit changed while the flow is parked counts at once", a_limit_changed_while_parked_counts_at_once},
         {"closed while parked", closed_while_parked},
         {"closed with frames held: the place is not used again before they are free", closed_with_frames_held},
         {"closed with a buffer that nobody has taken over", closed_with_a_buffer_that_nobody_has_taken_over},

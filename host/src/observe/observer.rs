@@ -229,6 +229,7 @@ impl Observer {
                 self.packets.stack_done();
             }
             Observed::Freed(buffer) => self.freed(now, buffer),
+            Observed::Copied(from, to) => self.packets.copied(from, to),
             Observed::Closed(first) => self.packets.closed(now, first..first + QUEUE_UNITS),
             Observed::JobStart(task) => self.job_start(now, task),
             Observed::JobEnd(task) => self.job_end(now, task),

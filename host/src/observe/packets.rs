@@ -226,6 +226,11 @@ impl Packets {
         }
     }
 
+    /// The frame in a buffer is in another one now.
+    pub fn copied(&mut self, from: usize, to: usize) {
+        self.buffers[to] = self.buffers[from].take();
+    }
+
     /// A buffer is free again, by code of this kind. Returns the frame if a task took it.
     pub fn freed(&mut self, now: u64, buffer: usize, by: LaneKind) -> Option<FrameId> {
         let id = self.buffers.get_mut(buffer)?.take()?;

@@ -54,6 +54,8 @@ pub enum Observed {
     Dropped(usize, Drop),
     /// A queue of the NIC was turned off: what waits in the packet RAM from this frame number on is gone.
     Closed(usize),
+    /// The frame in the first buffer was copied to the second, and the first one is free.
+    Copied(usize, usize),
     /// The overall limit has turned the receive interrupt off, or on again.
     Polling(bool),
 }
@@ -78,6 +80,8 @@ impl Drop {
 }
 
 const TRACE: u32 = 64;
+/// Frames that have a place in packet RAM: copies come behind them (`TRACE_RX_KEPT`).
+pub const PACKET_UNITS: u32 = (256 << 10) / 16;
 
 impl Observed {
     /// Decodes an event; `None`: a write to the trace port that is not ours, e.g. by a user's own code.
@@ -108,6 +112,7 @@ impl Observed {
                 10 => Observed::Dropped(index & 0xffff, Drop::decode(event.value >> 16)?),
                 11 => Observed::Polling(event.value != 0),
                 12 => Observed::Closed(index),
+                13 => Observed::Copied(index & 0xffff, PACKET_UNITS as usize + (index >> 16)),
                 _ => return None,
             },
         })

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use libloading::Library;
 
-use super::events::Observed;
+use super::events::{Observed, PACKET_UNITS};
 use super::ffi::{Config, Device, Stop};
 use super::image::Image;
 use super::scenario_block::{self, TASKS_MAX, THREADS_MAX};
@@ -91,8 +91,9 @@ const NIC_VERDICT_CYCLES: u64 = 64;
 /// `PLAIN_BUFFER_BYTES` of the firmware.
 const PLAIN_BUFFER_BYTES: u32 = 1536;
 /// Of the multiqueue NIC: soc/weir_soc.py, and `WEIR_MQ_UNIT_BYTES` of the firmware.
-const PACKET_RAM_BYTES: u32 = 256 << 10;
 const FRAME_UNIT_BYTES: u32 = 16;
+/// More than copies that the firmware may have of them.
+const COPIES: u32 = 256;
 /// `configMAX_PRIORITIES - 1`.
 const BOOSTER_PRIORITY: u32 = 15;
 /// How often the pool is counted when a buffer seems to be missing, over so many ticks: a task can lose the CPU for a
@@ -143,7 +144,7 @@ impl Runner {
     /// The places for frames in RAM: their number, the address of the first, and the bytes of each.
     fn places(&self, scenario: &Scenario) -> Result<(u32, u32, u32), String> {
         if self.variant.uses_queues() {
-            return Ok((PACKET_RAM_BYTES / FRAME_UNIT_BYTES, 0, FRAME_UNIT_BYTES));
+            return Ok((PACKET_UNITS + COPIES, 0, FRAME_UNIT_BYTES));
         }
         Ok((scenario.device.rx_buffers, self.image.symbol("plain_rx_data")?, PLAIN_BUFFER_BYTES))
     }
@@ -212,11 +213,13 @@ impl Session<'_> {
 
     /// The driver's books: `weir_status.rx_free`, and positions given and taken of its `struct plain_ring`; the
     /// library's: `struct weir_rx_books`, with which its variable begins; with the multiqueue NIC buffers that software
-    /// has, and frames held.
+    /// has, and frames held, there or as copies.
     fn firmware_buffers(&mut self) -> Result<FirmwareBuffers, RunError> {
         if self.variant.uses_queues() {
             let books = self.device.read_word(self.symbol("weir_mq")?);
-            return Ok(FirmwareBuffers { free: MQ_BUFFERS - (books & 0xffff), with_nic: 0, held: books >> 16 });
+            let copies = self.device.read_word(self.symbol("kept_frames_count")?);
+            let free = MQ_BUFFERS - (books & 0xffff);
+            return Ok(FirmwareBuffers { free, with_nic: 0, held: (books >> 16) + copies });
         }
         if self.variant.uses_library() {
             let books = self.symbol("weir_rx")?;

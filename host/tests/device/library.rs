@@ -38,7 +38,8 @@ fn nothing_is_lost(run: &Run) {
     let command = flow(run, "command");
     assert_eq!(command.delivered + command.in_flight, command.offered, "{command:?}");
     assert!(command.in_flight <= 1);
-    let inversion = run.library.as_ref().unwrap().priority_inversion_cycles_max;
+    assert_eq!(run.library.is_some(), run.variant == "driver");
+    let inversion = run.library.as_ref().map_or(0, |library| library.priority_inversion_cycles_max);
     assert!(inversion <= INVERSION_CYCLES_MAX, "{inversion}");
 }
 
@@ -215,33 +216,35 @@ fn who_holds_the_stack_inherits_from_the_packet() {
     assert!(latency.max < 600.0, "{latency:?}");
 }
 
+/// With the multiqueue NIC, each time its queue is turned on and off under all that the wire carries.
 #[test]
-fn sockets_come_and_go_two_thousand_times_in_a_flood() {
-    let folder = folder();
-    fs::write(
-        folder.path().join("churn.c"),
-        CHURN.replace("<assert.h>", "\"FreeRTOS.h\"\n#define assert configASSERT"),
-    )
-    .unwrap();
-    let text = format!(
-        "name = 'x'\nduration_ms = 1000\nvariants = ['driver']\n{TASKS}{COMMANDS}
-        [[task]]
-        name = 'churn'
-        priority = 4
-        period_us = 500
-        source = 'churn.c'
-        [[traffic]]
-        name = 'to them'
-        pattern = 'poisson'
-        to = 'udp/6001'
-        from = '10.0.0.66'
-        rate_pps = 10_000"
-    );
-    let text = text.replace("'to them'", "'to-them'");
-    let case = cases_in(folder.path(), &text).remove(0);
-    let run = try_run(&case.scenario).unwrap_or_else(|error| panic!("{error}")).run;
-    assert_eq!(run.tasks[3].jobs, 2000, "{:?}", run.tasks[3]);
-    nothing_is_lost(&run);
+fn sockets_come_and_go_a_thousand_times_in_a_flood() {
+    for (variant, duration_ms, pattern, rate_pps) in
+        [("driver", 500, "poisson", 10_000), ("codesign", 200, "uniform", 147_000)]
+    {
+        let folder = folder();
+        let churn = CHURN.replace("<assert.h>", "\"FreeRTOS.h\"\n#define assert configASSERT");
+        fs::write(folder.path().join("churn.c"), churn).unwrap();
+        let text = format!(
+            "name = 'x'\nduration_ms = {duration_ms}\nvariants = ['{variant}']\n{TASKS}{COMMANDS}
+            [[task]]
+            name = 'churn'
+            priority = 4
+            period_us = 500
+            source = 'churn.c'
+            [[traffic]]
+            name = 'to-them'
+            pattern = '{pattern}'
+            to = 'udp/6001'
+            from = '10.0.0.66'
+            rate_pps = {rate_pps}
+            payload_bytes = 0"
+        );
+        let case = cases_in(folder.path(), &text).remove(0);
+        let run = try_run(&case.scenario).unwrap_or_else(|error| panic!("{variant}: {error}")).run;
+        assert_eq!(run.tasks[3].jobs, 2 * duration_ms, "{variant}: {:?}", run.tasks[3]);
+        nothing_is_lost(&run);
+    }
 }
 
 /// Asks for what cannot be, and looks whether anything has changed.

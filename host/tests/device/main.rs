@@ -12,6 +12,8 @@ mod nic_rules;
 mod opponents;
 mod overload;
 mod tasks;
+#[path = "../traffic_common/mod.rs"]
+mod traffic_common;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -70,6 +70,10 @@ bool weir_mq_next(struct weir_packet *packet);
 // The IP stack is done with a frame. Any task, without the lock.
 void weir_mq_free(uint16_t frame);
 
+// A flow was added, or is not what it was: sets its queue, and a packet that waits for its limit is held against what
+// the limit is now. Task context, with the lock.
+void weir_mq_changed(uint8_t flow);
+
 // Ends the queue of a flow that was removed, before another is added; what waits is gone. Task context, without the
 // lock.
 void weir_mq_close(uint8_t flow);
