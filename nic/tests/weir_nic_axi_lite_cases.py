@@ -27,6 +27,7 @@ class Tb:
         self.accesses = []  # (word, write)
         self.ack = False
         self.cycle = 0
+        self.stalled = None  # the channel whose answers the master does not take
 
     def get(self, name):
         return int(getattr(self.dut, name).value)
@@ -64,7 +65,7 @@ class Tb:
                 for signal, value in zip(signals, self.todo[name].popleft(), strict=True):
                     self.set(f"s_axi_{signal}_i", value)
             self.set(f"s_axi_{name}valid_i", int(self.valid[name]))
-        ready = {name: self.now() for name in self.answers}
+        ready = {name: self.now() and name != self.stalled for name in self.answers}
         for name, value in ready.items():
             self.set(f"s_axi_{name}ready_i", int(value))
         self.register_bus()
@@ -149,3 +150,32 @@ async def alone(dut):
 
 
 ANSWER_CYCLES = 3
+
+
+@cocotb.test()
+async def master_that_stalls(dut):
+    """A master that does not take an answer, or leaves half a write, holds back no other direction."""
+    for stalled, other in (("b", "r"), ("r", "b"), ("w", "r")):
+        tb = Tb(dut, 3, False)
+        await tb.start()
+        request = {"b": lambda tb=tb: tb.write(8, 1, 15), "r": lambda tb=tb: tb.read(4)}
+        if stalled == "w":
+            tb.todo["aw"].append((8,))  # its data come later
+        else:
+            tb.stalled = stalled
+            request[stalled]()
+        await steps(tb, 10)
+        for _ in range(100):
+            request[other]()
+        await steps(tb, 2000)
+        assert len(tb.answers[other]) == 100 and not tb.answers["b" if stalled == "w" else stalled], stalled
+        tb.stalled = None
+        if stalled == "w":
+            tb.todo["w"].append((1, 15))
+        await steps(tb, 10)
+        assert len(tb.answers["b" if stalled == "w" else stalled]) == 1
+
+
+async def steps(tb, number):
+    for _ in range(number):
+        await tb.step()

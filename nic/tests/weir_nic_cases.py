@@ -366,6 +366,112 @@ async def malformed(dut):
     await tb.balance()
 
 
+def changed(frame, at, value):
+    """The frame with other bytes from `at` on."""
+    return frame[:at] + bytes(value) + frame[at + len(value) :]
+
+
+def bad_input(rng):
+    """Name, stream words, and the one counter in which the frame must be found."""
+    good = udp(5, 60, rng=rng)
+    v6 = bytes(Ether(dst=MAC, src=PEER) / IPv6() / UDP(dport=5) / Raw(b"x" * 20))
+    tags = b"\x81\x00\x00\x01" * 3
+    headers = {
+        "all zero": bytes(60),
+        "all one": b"\xff" * 60,
+        "IPv4 longer than the frame": changed(good, 16, (0, 47)),
+        "IPv4 longer than any frame": changed(good, 16, (255, 255)),
+        "IPv4 shorter than its header": changed(good, 16, (0, 19)),
+        "IPv4 of no length": changed(good, 16, (0, 0)),
+        "IPv4 without room for UDP": changed(good, 16, (0, 27)),
+        "IPv4 header too short": changed(good, 14, (0x44,)),
+        "IPv4 header longer than the packet": changed(changed(good, 14, (0x4F,)), 16, (0, 46)),
+        "IPv4 of another version": changed(good, 14, (0x65,)),
+        "IPv4 header cut": good[:30],
+        "EtherType cut behind a tag": good[:12] + tags[:3],
+        "third VLAN tag": good[:12] + tags + good[12:],
+        "IPv6 longer than the frame": changed(v6, 18, (0, 29)),
+        "IPv6 of the longest length": changed(v6, 18, (255, 255)),
+        "IPv6 without room for UDP": changed(v6, 18, (0, 7)),
+        "IPv6 extension header beyond the packet": changed(changed(v6, 20, (0,)), 54, (17, 9)),
+    }
+    for name, frame in headers.items():
+        yield name, t.words_of(frame), "FILTERED"
+    for size in (0, 1, 3, 4, 12, 13):
+        yield f"runt of {size} bytes", t.words_of(good[:size]), "BAD"
+    for size in (2049, 2052, 9000):
+        yield f"giant of {size} bytes", t.words_of(good + rng.randbytes(size - 60)), "BAD"
+    yield "a stream without last", t.words_of(rng.randbytes(4 * 20_000), tail=False) + t.words_of(good), "BAD"
+    for size in (13, 60, 2049):
+        yield f"damaged, {size} bytes", t.words_of((good + bytes(2000))[:size], damaged=True), "BAD"
+    # No fault of the header that the NIC reads: for software to judge
+    for name, frame in {
+        "IPv4 shorter than the frame": changed(good, 16, (0, 28)),
+        "UDP length beyond the packet": changed(good, 38, (255, 255)),
+        "UDP length 0": changed(good, 38, (0, 0)),
+        "IPv4 checksum wrong": changed(good, 24, (1, 2)),
+    }.items():
+        yield name, t.words_of(frame), "FRAMES_IN"
+
+
+@cocotb.test(skip=MOST)
+@cocotb.parametrize(gaps=(False, True))
+async def bad_inputs(dut, gaps):
+    """Each kind of bad input costs its frame only, in one counter; the good ones before and behind it arrive, whole."""
+    tb = await bring_up(dut, seed=int(gaps))
+    rng = tb.rng
+    await tb.setup(0, port=5, BASE=256, SIZE=128, FRAMES=100)
+    tb.memory.data[:] = b"\xa5" * len(tb.memory.data)
+    pause = (lambda: rng.choice((0, 0, 1, 5))) if gaps else (lambda: 0)
+    lost = ("BAD", "OVERRUN", "FILTERED", "BUS_ERRORS")
+
+    async def counted():
+        await tb.step(20)
+        count = {name: await tb.read(name) for name in lost}
+        return count | {name: await tb.read(name, 0) for name in ("FULL", "FRAMES_IN", "DISCARDED")}
+
+    async def check(name, words, counter, number=1):
+        before = await counted()
+        for part in (t.words_of(udp(5, 60, rng=rng)), words, t.words_of(udp(5, 61, rng=rng))):
+            tb.send_words(part, pause)
+        await tb.drain()
+        memory = bytes(tb.memory.data)
+        assert memory[: 4 * 256] + memory[4 * 512 :] == b"\xa5" * (len(memory) - 4 * 256), name
+        await tb.setup(0, port=None, FRAMES=1)  # what is there, with the next frame
+        tb.send(udp(5, 62, rng=rng))
+        await tb.drain()
+        taken = await tb.take(0)
+        await tb.setup(0, port=None, FRAMES=100)
+        here = 3 + number * (counter == "FRAMES_IN")
+        assert [len(data) for data, _ in taken][-2:] == [61, 62] and len(taken) == here, (name, len(taken))
+        after = await counted()
+        difference = {n: after[n] - before[n] for n in after if after[n] != before[n]}
+        wanted = {"FRAMES_IN": here} | ({} if counter == "FRAMES_IN" else {counter: number})
+        assert difference == wanted, (name, difference)
+
+    for name, words, counter in bad_input(rng):
+        await check(name, words, counter)
+    # The memory's side
+    good = t.words_of(udp(5, 60, rng=rng))
+    for at in (0, 14, 18):  # the first word, the last one, the last of the metadata
+        first = tb.memory.writes
+        tb.memory.fail = lambda adr, at=at, first=first: tb.memory.writes == first + 19 + at + 1
+        await check(f"word {at} fails", good, "BUS_ERRORS")
+        tb.memory.fail = lambda adr: False
+    tb.memory.wait = lambda: rng.choice((0, 3, 400))
+    tb.memory.delay = lambda: rng.choice((1, 30, 500))
+    await check("memory that stalls", good, "FRAMES_IN")
+    tb.memory.wait, tb.memory.delay = (lambda: 0), (lambda: 1)
+    await check("longer than a buffer", t.words_of(udp(5, 600, rng=rng)), "FULL" if FIFO_WORDS > 150 else "OVERRUN")
+    await check("shortest frames back to back", t.words_of(good_mac(rng)) * 3, "FILTERED", number=3)
+    await tb.balance()
+
+
+def good_mac(rng):
+    """An Ethernet header and no more."""
+    return MAC + PEER + rng.randbytes(1) + b"\x01"
+
+
 @cocotb.test(skip=MOST)
 async def headroom(dut):
     """Room before each frame, of which only the metadata are written."""
