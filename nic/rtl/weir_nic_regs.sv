@@ -120,7 +120,8 @@ module weir_nic_regs #(
       next_wait_q <= '0;
     end else begin
       ack_q <= access;
-      next_wait_q <= (request & is_next & waits) ? next_wait_q + 3'd1 : '0;
+      // It stays at its end while the memory is cleared.
+      next_wait_q <= (request & is_next & waits) ? next_wait_q + 3'(next_wait_q != 3'd4) : '0;
     end
   end
 
@@ -255,7 +256,7 @@ module weir_nic_regs #(
   always_comb if (!begun_q) assume (!rst_ni);
 
   // The access under way, which the master holds until acknowledged; cycles it has waited
-  logic f_stb, f_open_q, f_acked_q, f_init_q;
+  logic f_stb, f_open_q, f_acked_q;
   logic [48:0] f_access_q, f_access;
   logic [3:0] f_waited_q;
   assign f_stb = reg_cyc_i && reg_stb_i;
@@ -276,7 +277,6 @@ module weir_nic_regs #(
   always_ff @(posedge clk_i) begin
     f_open_q   <= rst_ni && f_stb && !reg_ack_o;
     f_access_q <= f_access;
-    f_init_q   <= f_stb && !reg_ack_o && (init_i || f_init_q);  // it waited for the clearing, too
     f_acked_q  <= rst_ni && reg_ack_o;
     f_waited_q <= f_waited_q + 4'd1;
     if (!f_stb || reg_ack_o || init_i || (setting && loading_i)) f_waited_q <= '0;
@@ -289,13 +289,13 @@ module weir_nic_regs #(
     f_release_q <= rst_ni && f_queue && reg_adr_i[4:0] == weir_nic_reg_pkg::Q_RELEASE;
     f_take_queue_q <= reg_dat_i[5:0];
     f_release_queue_q <= reg_adr_i[10:5];
-    if (!rst_ni) {f_threshold_q, f_station_q, f_waited_q, f_init_q} <= '0;
+    if (!rst_ni) {f_threshold_q, f_station_q, f_waited_q} <= '0;
 
     if (begun_q && rst_ni) begin
       // One ack to each access, none without
       a_ack : assert (!reg_ack_o || (f_open_q && f_stb));
       a_one_ack : assert (!reg_ack_o || !f_acked_q);
-      a_in_time : assert (f_waited_q < (f_init_q ? 4'd8 : 4'd5) || reg_ack_o);
+      a_in_time : assert (f_waited_q < 4'd5 || reg_ack_o);
       a_init : assert (!(init_i && (queue_read_o || queue_write_o || load_o)));
       // Writes with all lanes, to what exists; nothing else changes anything.
       a_threshold : assert (threshold_o == f_threshold_q && station_o == f_station_q);
@@ -312,10 +312,9 @@ module weir_nic_regs #(
       // Inductive: NEXT and ACTIVE wait four cycles.
       assert (f_waited_q == '0 || f_open_q || reg_ack_o);
       assert (next_wait_q == '0 || f_open_q);
-      assert (f_init_q || next_wait_q <= 3'd4);
+      assert (next_wait_q <= 3'd4);
       assert (f_waited_q == '0 || reg_ack_o || is_next);
-      if (!reg_ack_o && f_waited_q != '0)
-        assert (4'(3'(next_wait_q - (f_init_q ? 3'd5 : 3'd0))) >= f_waited_q);
+      if (!reg_ack_o && f_waited_q != '0) assert (4'(next_wait_q) >= f_waited_q);
       c_waited : cover (reg_ack_o && f_waited_q == 4'd5);
       c_release : cover (release_o);
       c_behind_load : cover (queue_write_o && $past(loading_i));
