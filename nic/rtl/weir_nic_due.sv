@@ -132,8 +132,10 @@ module weir_nic_due #(
   always_ff @(posedge clk_i) begun_q <= 1'b1;
   always_comb if (!begun_q) assume (!rst_ni);
 
+  // Any queue
   logic [5:0] watched;
-  assign watched = 6'(1);
+  always_ff @(posedge clk_i) if (!begun_q) watched <= release_queue_i;
+  always_comb assume (!begun_q || watched < 6'(Queues));
   logic f_mine;
   assign f_mine = step_i.index == watched;
 

@@ -108,15 +108,21 @@ module weir_nic_guard #(
   always_ff @(posedge clk_i) begun_q <= 1'b1;
   always_comb if (!begun_q) assume (!rst_ni);
 
-  // Queue 1, with settings that stay while it is used; steps come as the queue manager's do.
+  // Any queue, with settings that stay while it is used; steps come as the queue manager's do.
   logic f_mine, f_guarded, f_known_q;
   logic [31:0] f_time_q, f_credits_q, f_interval_q;
   logic [31:0] f_used_q;  // hand-overs whose credit is not back
   logic [31:0] f_age_q;  // cycles since the last credit came back, or since the first was taken
   logic [ 1:0] f_since_q;
   logic f_ok_before_q, f_after_q;
-  assign f_mine = step_i.index[Qw-1:0] == Qw'(1);
-  assign f_guarded = at_once_i[1] && f_credits_q != '0 && f_interval_q != '0;
+  logic [Qw-1:0] f_queue_q;
+  logic [7:0] f_taken[Queues];
+  always_ff @(posedge clk_i) if (!begun_q) f_queue_q <= scan_queue_i;
+  for (genvar i = 0; i < Queues; i++) begin : gen_taken
+    assign f_taken[i] = gen_credits[i].used_q;
+  end
+  assign f_mine = step_i.index[Qw-1:0] == f_queue_q;
+  assign f_guarded = at_once_i[f_queue_q] && f_credits_q != '0 && f_interval_q != '0;
 
   always_comb begin
     assume (step_i.act || !(step_i.handover || step_i.closes || step_i.opens || step_i.commit));
@@ -124,7 +130,7 @@ module weir_nic_guard #(
     assume (step_i.index < 6'(Queues) && cfg_i.index < 6'(Queues));
     assume (!(step_i.handover && step_i.closes));
     assume (acted_i == f_time_q - 32'd1);
-    assume (!cfg_i.write || (cfg_i.index != 6'd1 || f_used_q == '0));
+    assume (!cfg_i.write || (cfg_i.index != 6'(f_queue_q) || f_used_q == '0));
     assume (!cfg_i.write || !step_i.act);
     assume (cfg_i.data < 32'd16);
     if (step_i.handover && f_mine) assume (f_ok_before_q);  // at the time of the act
@@ -133,32 +139,33 @@ module weir_nic_guard #(
   always_ff @(posedge clk_i) begin
     f_time_q <= time_i;
     f_after_q <= begun_q && rst_ni;
-    f_ok_before_q <= ok_o[1];
+    f_ok_before_q <= ok_o[f_queue_q];
     f_since_q <= step_i.act ? 2'd0 : (f_since_q == 2'd3) ? 2'd3 : f_since_q + 2'd1;
     if (begun_q)
       assume (time_i == f_time_q + 32'd1 && at_once_i == $past(at_once_i));
       else assume (time_i == 32'hfffffff8);
-    if (cfg_i.write && cfg_i.index == 6'd1) begin
+    if (cfg_i.write && cfg_i.index == 6'(f_queue_q)) begin
       if (cfg_i.word == weir_nic_reg_pkg::Q_CREDITS) f_credits_q <= 32'(cfg_i.data[7:0]);
       if (cfg_i.word == weir_nic_reg_pkg::Q_INTERVAL) f_interval_q <= cfg_i.data;
     end
     f_age_q <= f_age_q + 32'd1;
     if (f_mine && step_i.handover && f_guarded && f_used_q == '0) f_age_q <= 32'd2;
     f_used_q <= f_used_q + 32'(f_mine && step_i.handover && f_guarded) -
-                32'(hit[1] && f_used_q != '0);
-    if (hit[1]) f_age_q <= 32'd1;
+                32'(hit[f_queue_q] && f_used_q != '0);
+    if (hit[f_queue_q]) f_age_q <= 32'd1;
     if (f_mine && step_i.closes) f_used_q <= '0;
     if (!rst_ni) {f_credits_q, f_interval_q, f_used_q, f_since_q} <= {96'd0, 2'd3};
 
     if (begun_q && rst_ni) begin
       // Never more hand-overs than credits, and no credit back before its time
       a_credits : assert (!f_guarded || f_used_q <= f_credits_q);
-      a_back : assert (!hit[1] || f_used_q == '0 || f_age_q >= f_interval_q);
-      a_used : assert (32'(gen_credits[1].used_q) == f_used_q);
+      a_back : assert (!hit[f_queue_q] || f_used_q == '0 || f_age_q >= f_interval_q);
+      a_used : assert (32'(f_taken[f_queue_q]) == f_used_q);
       a_free : assert (f_guarded || f_used_q == '0);
-      if (f_after_q) a_held : assert (ok_o[1] || $past(f_guarded && f_used_q >= f_credits_q));
-      c_empty : cover (!ok_o[1]);
-      c_back : cover (hit[1] && f_used_q == 32'd2);
+      if (f_after_q)
+        a_held : assert (ok_o[f_queue_q] || $past(f_guarded && f_used_q >= f_credits_q));
+      c_empty : cover (!ok_o[f_queue_q]);
+      c_back : cover (hit[f_queue_q] && f_used_q == 32'd2);
     end
   end
 `endif

@@ -44,7 +44,9 @@ module weir_nic_irq #(
 
   output logic irq_o,
   output logic rise_o,
-  output logic idle_o   // nothing follows without a change of ready, enable, or threshold
+  // Nothing follows without a change of ready, enable or threshold, nor of a priority in the last
+  // three cycles
+  output logic idle_o
 );
 
   logic [Queues-1:0] passes, taken_q, open, active_q;
@@ -143,32 +145,58 @@ module weir_nic_irq #(
   always_comb if (!begun_q) assume (!rst_ni);
 
   logic [4:0] f_held_q;  // cycles in which nothing changed
-  logic [Queues-1:0] f_ready_q, f_open_q;
-  logic f_enable_q;
+  logic [Queues-1:0] f_open, f_open_q, f_taken_q;
+  logic [3:0] f_level_q[Queues];
+  logic f_enable_q, f_idle_q;
+  logic [3:0] f_set_q;  // a priority may have changed in one of the last cycles
+  logic [Queues+8:0] f_out, f_out_q;
+  assign f_out = {active_o, next_valid_o, next_queue_o, irq_o, rise_o};
+
+  // As it should be: ready, not acknowledged since, not below the threshold
+  always_comb begin
+    for (int i = 0; i < Queues; i++)
+    f_open[i] = ready_i[i] && !f_taken_q[i] && 5'(f_level_q[i]) >= threshold_i;
+  end
+
   always_ff @(posedge clk_i) begin
-    f_open_q   <= open;
+    for (int i = 0; i < Queues; i++) begin
+      if (take_i && take_queue_i == 6'(i)) f_taken_q[i] <= 1'b1;
+      if (!ready_i[i] || !rst_ni) f_taken_q[i] <= 1'b0;
+      if (cfg_i.write && cfg_i.index == 6'(i) && cfg_i.word == weir_nic_reg_pkg::Q_PRIORITY)
+        f_level_q[i] <= cfg_i.data[3:0];
+      if (!rst_ni) f_level_q[i] <= '0;
+    end
+    f_open_q <= f_open;
+    f_idle_q <= begun_q && rst_ni && idle_o;
+    f_out_q  <= f_out;
+    f_set_q  <= {f_set_q[2:0], cfg_i.write};
+    if (!rst_ni) f_set_q <= '1;
     f_enable_q <= enable_i;
-    if (!begun_q || !rst_ni || open != f_open_q || cfg_i.write) f_held_q <= '0;
+    if (!begun_q || !rst_ni || f_open != f_open_q || cfg_i.write) f_held_q <= '0;
     else if (f_held_q != '1) f_held_q <= f_held_q + 5'd1;
 
     if (begun_q && rst_ni) begin
       // Since the cycle before: a queue that is ready, not acknowledged and not held back
       if ($past(begun_q && rst_ni)) begin
         a_irq : assert (irq_o == (f_enable_q && f_open_q != '0));
-        a_active : assert (active_q == f_open_q);
+        a_active : assert (active_o == f_open_q);
+        a_rise : assert (rise_o == (irq_o && !$past(irq_o)));
       end
+      // Idle: it stays as it is, and all that follows has followed.
+      if (f_idle_q && f_open == f_open_q && enable_i == f_enable_q && f_set_q == '0)
+        a_idle : assert (f_out == f_out_q);
       for (int i = 0; i < Queues; i++) begin
-        assert (open[i] == (ready_i[i] && !taken_q[i] && 6'(level_q[i]) >= 6'(threshold_i)));
-        if (f_held_q > 5'd3 && next_valid_q) begin
-          assert (!f_open_q[i] || level_q[i] <= level_q[next_queue_q]);
-          assert (!f_open_q[i] || level_q[i] != level_q[next_queue_q] || 6'(i) >= next_queue_q);
+        if (f_held_q > 5'd3 && next_valid_o) begin
+          assert (!f_open_q[i] || f_level_q[i] <= f_level_q[next_queue_o]);
+          assert (!f_open_q[i] || f_level_q[i] != f_level_q[next_queue_o] || 6'(i) >= next_queue_o);
         end
       end
       if (f_held_q > 5'd3) begin
-        a_next_valid : assert (next_valid_q == (f_open_q != '0));
-        a_next_active : assert (!next_valid_q || f_open_q[next_queue_q]);
+        a_next_valid : assert (next_valid_o == (f_open_q != '0));
+        a_next_active :
+        assert (!next_valid_o || (next_queue_o < 6'(Queues) && f_open_q[next_queue_o]));
       end
-      c_held_back : cover (ready_i != '0 && open == '0 && !(|taken_q));
+      c_held_back : cover (ready_i != '0 && f_open == '0 && f_taken_q == '0);
     end
   end
 `endif

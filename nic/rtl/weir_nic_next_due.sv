@@ -16,7 +16,9 @@
  * Parameters
  *   Queues        1 to 64
  *
- * Proved properties: none yet; see tests/weir_nic_cases.py.
+ * Proved properties, for 2 queues, by induction: settled_o comes 3 * Queues + 2 cycles after
+ * the timers' last change and lasts until the next; with it valid_o tells that a timer runs, and due_o is
+ * the due time of one that runs, which none of them precedes.
  */
 module weir_nic_next_due #(
   parameter  int unsigned Queues = 8,
@@ -107,5 +109,97 @@ module weir_nic_next_due #(
 
   logic unused_ahead;
   assign unused_ahead = ^ahead;
+
+  ////////////
+  // Proofs //
+  ////////////
+
+`ifdef FORMAL
+  logic begun_q = 1'b0;  // a reset has been
+  always_ff @(posedge clk_i) begun_q <= 1'b1;
+  always_comb if (!begun_q) assume (!rst_ni);
+
+  // Due times, which change only while a bank is not idle: packet, absolute and credit of queue 0, of 1 ...
+  localparam int unsigned FDues = 3 * Queues;
+  logic [31:0] f_due_q[FDues], f_base_q;
+  logic [FDues-1:0] f_running, f_running_q, f_before_q;  // now, and in the cycle before
+  logic [5:0] f_quiet_q;  // cycles since the one after the last change
+  logic f_changed;
+  assign f_changed = !banks_idle_i || f_running != f_running_q;
+  always_comb begin
+    for (int i = 0; i < Queues; i++) begin
+      f_running[3*i+:3]   = {credit_running_i[i], absolute_running_i[i], packet_running_i[i]};
+      f_running_q[3*i+:3] = {running_q[i], running_q[Queues+i], running_q[2*Queues+i]};
+    end
+  end
+
+  // Any of them
+  logic [3:0] f_one_q;
+
+  always_comb begin
+    for (int i = 0; i < Queues; i++) begin
+      if (banks_idle_i && scan_queue_o == Qw'(i)) begin
+        assume (scan_packet_i == f_due_q[3*i]);
+        assume (scan_absolute_i == f_due_q[3*i+1]);
+        assume (scan_credit_i == f_due_q[3*i+2]);
+      end
+    end
+    for (int i = 0; i < FDues; i++) assume (!f_running[i] || f_due_q[i] - f_base_q < 32'h7fff_ffff);
+  end
+
+  // How many were read, and how many of them compared; the earliest one of these
+  logic [5:0] f_read, f_compared;
+  logic [3:0] f_best_q;
+  always_comb begin
+    f_read = 6'(3 * queue_q) + 6'(state_q);
+    if (state_q == Last) f_read = 6'(FDues);
+    if (state_q == Settled) f_read = 6'(FDues + 1);
+    f_compared = (f_read == '0) ? '0 : f_read - 6'd1;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!begun_q) f_one_q <= scan_packet_i[3:0];
+    f_before_q <= f_running;
+    if (!rst_ni || f_changed) f_quiet_q <= '0;
+    else if (f_quiet_q != 6'(FDues + 1)) f_quiet_q <= f_quiet_q + 6'd1;
+    // What is stored while a bank is not idle: anything, so whatever is read then
+    if (!banks_idle_i) begin
+      for (int i = 0; i < FDues; i++)
+      if (scan_packet_i[3:0] == 4'(i)) f_due_q[i] <= scan_absolute_i;
+      f_base_q <= scan_credit_i;
+    end
+    if (running_one_q && (!valid_q || ahead[31])) f_best_q <= 4'(f_compared);
+
+    if (begun_q && rst_ni) begin
+      a_settled :
+      assert (settled_o == (banks_idle_i && f_running == f_before_q && f_quiet_q == 6'(FDues + 1)));
+      a_valid : assert (valid_o == (settled_o && f_running != '0));
+      if (valid_o) begin
+        a_runs : assert (f_running[f_best_q] && due_o == f_due_q[f_best_q]);
+        if (f_one_q < 4'(FDues) && f_running[f_one_q])
+          a_first : assert (f_due_q[f_one_q] - due_o < 32'h8000_0000);
+      end
+      // Inductive: how far the scan is
+      assert (state_q <= Settled && (state_q == Settled || state_q == Last || queue_q < Queues));
+      assert (f_quiet_q == f_read);
+      assert (f_running_q == f_before_q);
+      if (f_read != '0) begin
+        for (int i = 0; i < FDues; i++) begin
+          assert (!f_running_q[i] || f_due_q[i] - f_base_q < 32'h7fff_ffff);
+          if (f_compared == 6'(i)) assert (due_q == f_due_q[i] && running_one_q == f_running_q[i]);
+        end
+        if (state_q == Settled) assert (!running_one_q);
+        assert (valid_q == ((f_running_q & ~({FDues{1'b1}} << f_compared)) != '0));
+        if (valid_q) begin
+          assert (6'(f_best_q) < f_compared && f_running_q[f_best_q]);
+          assert (best_q == f_due_q[f_best_q]);
+          if (6'(f_one_q) < f_compared && f_one_q < 4'(FDues) && f_running_q[f_one_q])
+            assert (f_due_q[f_one_q] - best_q < 32'h8000_0000);
+        end
+      end
+      c_last : cover (valid_o && (&f_running) && f_best_q == 4'(FDues - 1));
+    end
+  end
+`endif
 
 endmodule

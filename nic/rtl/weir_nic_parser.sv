@@ -27,7 +27,9 @@
  *
  * Timing: the answer comes in the cycle after tlast. A word and a frame per cycle.
  *
- * Proved properties: none yet; see tests/weir_nic_cases.py.
+ * Proved properties, bounded to frames of 72 bytes and walks of two IPv6 extension headers, after
+ * whatever frame came before: class, port, sender and destination are what a reading of the whole
+ * frame says, in the cycle after its tlast.
  */
 module weir_nic_parser (
   input logic clk_i,
@@ -43,8 +45,6 @@ module weir_nic_parser (
 
   output weir_nic_pkg::parsed_t parsed_o
 );
-
-  localparam logic [2:0] MaxExtensions = 3'd6;
 
   typedef enum logic [3:0] {
     Dst0,
@@ -110,7 +110,8 @@ module weir_nic_parser (
   function automatic state_e after_ip(logic [7:0] protocol, logic v6, logic [2:0] extensions);
     unique case (protocol)
       8'd6, 8'd17: return Transport;
-      8'd0, 8'd43, 8'd44, 8'd60: return (v6 & (extensions != MaxExtensions)) ? Extension : Done;
+      8'd0, 8'd43, 8'd44, 8'd60:
+      return (v6 & (extensions != weir_nic_pkg::MAX_EXTENSIONS)) ? Extension : Done;
       default: return Done;
     endcase
   endfunction
@@ -281,5 +282,140 @@ module weir_nic_parser (
     if (~done_q | cut_q) parsed_o = '{class_id: weir_nic_pkg::CLASS_OTHER, default: '0};
     parsed_o.dst = dst_q;
   end
+
+  ////////////
+  // Proofs //
+  ////////////
+
+`ifdef FORMAL
+  logic begun_q = 1'b0;  // a reset has been
+  always_ff @(posedge clk_i) begun_q <= 1'b1;
+  always_comb if (!begun_q) assume (!rst_ni);
+
+  // One frame, after whatever was before it: byte n at bit 8 * n
+  localparam int unsigned FWords = 18;
+  logic [32*FWords-1:0] f_frame_q;
+  logic [5:0] f_words_q;
+  logic [7:0] f_bytes_q, f_bytes;
+  logic f_ended_q, f_over_q;
+
+  always_comb begin
+    f_bytes = {f_words_q, 2'd0};
+    for (int i = 0; i < 4; i++) if (!axis_tlast_i || axis_tkeep_i[i]) f_bytes += 8'd1;
+    assume (!axis_tlast_i || (axis_tkeep_i & (axis_tkeep_i + 4'd1)) == '0);
+    if (begun_q) assume (rst_ni && axis_tvalid_i && (f_words_q < 6'(FWords) || f_over_q));
+  end
+
+  logic [47:0] f_station_q;
+  always_ff @(posedge clk_i) begin
+    f_station_q <= station_i;
+    if (begun_q) assume (station_i == f_station_q);
+    for (int i = 0; i < FWords; i++) if (f_words_q == 6'(i)) f_frame_q[32*i+:32] <= axis_tdata_i;
+    f_words_q <= f_words_q + 6'd1;
+    f_bytes_q <= f_bytes;
+    f_ended_q <= axis_tlast_i && !f_over_q;
+    f_over_q  <= f_over_q || axis_tlast_i;
+    if (!rst_ni) {f_words_q, f_ended_q, f_over_q} <= '0;
+  end
+
+  // What a reading of its bytes says
+  function automatic logic [15:0] f_half(logic [32*FWords-1:0] from, int unsigned at);
+    return {from[8*at+:8], from[8*at+8+:8]};
+  endfunction
+  function automatic logic [31:0] f_word(logic [32*FWords-1:0] from, logic [7:0] at);
+    logic [31:0] bytes;
+    bytes = '0;
+    for (int i = 0; i < FWords; i++) if (at == 8'(i)) bytes = from[32*i+:32];
+    return {bytes[7:0], bytes[15:8], bytes[23:16], bytes[31:24]};
+  endfunction
+  function automatic logic f_tag(logic [15:0] kind);
+    return kind == 16'h8100 || kind == 16'h88a8;
+  endfunction
+
+  logic [32*FWords-1:0] f_packet;
+  logic [15:0] f_kind, f_length, f_next_at;
+  logic [7:0] f_begin, f_at, f_protocol;
+  logic [31:0] f_extension;
+  logic f_bad, f_fragment, f_stop;
+  weir_nic_pkg::parsed_t f_parsed;
+
+  always_comb begin
+    {f_begin, f_kind} = {8'd14, f_half(f_frame_q, 12)};
+    if (f_tag(f_kind)) begin
+      {f_begin, f_kind} = {8'd18, f_half(f_frame_q, 16)};
+      if (f_tag(f_kind)) {f_begin, f_kind} = {8'd22, f_half(f_frame_q, 20)};
+    end
+    f_packet = f_frame_q >> (8 * 14);
+    if (f_begin == 8'd18) f_packet = f_frame_q >> (8 * 18);
+    if (f_begin == 8'd22) f_packet = f_frame_q >> (8 * 22);
+
+    f_bad = f_bytes_q < f_begin;
+    {f_fragment, f_stop} = '0;
+    f_extension = '0;
+    f_next_at = '0;
+    f_length = '0;  // of the packet
+    {f_at, f_protocol} = '0;  // word of what follows the IP headers, and what it is
+    f_parsed = '{class_id: weir_nic_pkg::CLASS_IP, default: '0};
+    if (f_kind == 16'h0800) begin
+      f_length = f_half(f_packet, 2);
+      f_at = {4'd0, f_packet[3:0]};
+      f_bad |= f_packet[7:4] != 4'd4 || f_at < 8'd5 || f_length < 16'(f_at) * 16'd4;
+      f_fragment = (f_half(f_packet, 6) & 16'h3fff) != '0;
+      f_protocol = f_packet[8*9+:8];
+      f_parsed.sender = f_word(f_packet, 8'd3);
+      if (f_protocol == 8'd1) f_parsed.class_id = weir_nic_pkg::CLASS_ICMP;
+    end else if (f_kind == 16'h86dd) begin
+      // A length near 2^16 is beyond any frame, too.
+      f_length = (f_half(f_packet, 4) > 16'h7fff) ? 16'h7fff : f_half(f_packet, 4) + 16'd40;
+      f_at = 8'd10;
+      f_bad |= f_packet[7:4] != 4'd6;
+      f_protocol = f_packet[8*6+:8];
+      f_parsed.sender = f_word(f_packet, 8'd5);
+      for (int i = 0; i < weir_nic_pkg::MAX_EXTENSIONS; i++) begin
+        f_stop |= f_protocol != 8'd0 && f_protocol != 8'd43 && f_protocol != 8'd44 &&
+                  f_protocol != 8'd60;
+        if (!f_stop && !f_bad) begin
+          f_extension = f_word(f_packet, f_at);
+          f_next_at   = 16'(f_at) + 16'd2;
+          if (f_protocol != 8'd44) f_next_at += 16'(f_extension[23:16]) * 16'd2;
+          if (f_length < 16'(f_at) * 16'd4 + 16'd8) f_bad = 1'b1;
+          else if (f_protocol == 8'd44 && (f_extension[15:0] & 16'hfff9) != '0)
+            {f_fragment, f_stop} = '1;
+          else if (f_length < f_next_at * 16'd4) f_bad = 1'b1;
+          else {f_protocol, f_at} = {f_extension[31:24], f_next_at[7:0]};
+        end
+      end
+      if (f_protocol == 8'd58) f_parsed.class_id = weir_nic_pkg::CLASS_ICMP;
+    end else f_parsed.class_id = weir_nic_pkg::CLASS_OTHER;
+
+    f_bad |= 17'(f_bytes_q) < 17'(f_begin) + 17'(f_length);
+    if (f_fragment) f_parsed.class_id = weir_nic_pkg::CLASS_FRAGMENT;
+    else if (f_length != '0 && (f_protocol == 8'd6 || f_protocol == 8'd17)) begin
+      f_parsed.class_id = (f_protocol == 8'd6) ? weir_nic_pkg::CLASS_TCP : weir_nic_pkg::CLASS_UDP;
+      f_parsed.port = f_word(f_packet, f_at) [15:0];
+      f_bad |= f_length < 16'(f_at) * 16'd4 + ((f_protocol == 8'd6) ? 16'd20 : 16'd8);
+    end
+    if (f_kind == 16'h0806) f_parsed.class_id = weir_nic_pkg::CLASS_ARP;
+    if (f_bad) f_parsed = '{class_id: weir_nic_pkg::CLASS_OTHER, default: '0};
+
+    f_parsed.dst = weir_nic_pkg::DST_OTHER;
+    if (f_frame_q[47:0] == '1) f_parsed.dst = weir_nic_pkg::DST_BROADCAST;
+    else if (f_frame_q[0]) f_parsed.dst = weir_nic_pkg::DST_MULTICAST;
+    else if (f_frame_q[47:0] == station_i) f_parsed.dst = weir_nic_pkg::DST_STATION;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (begun_q && f_ended_q && f_bytes_q >= 8'd14) begin
+      a_class : assert (parsed_o.class_id == f_parsed.class_id);
+      a_port : assert (parsed_o.port == f_parsed.port);
+      a_sender : assert (parsed_o.sender == f_parsed.sender);
+      a_dst : assert (parsed_o.dst == f_parsed.dst);
+    end
+    if (begun_q && f_ended_q) begin
+      c_udp : cover (parsed_o.class_id == weir_nic_pkg::CLASS_UDP && f_begin == 8'd22);
+      c_extension : cover (parsed_o.class_id == weir_nic_pkg::CLASS_UDP && f_at == 8'd12);
+    end
+  end
+`endif
 
 endmodule

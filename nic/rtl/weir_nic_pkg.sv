@@ -24,6 +24,9 @@ package weir_nic_pkg;
 
   parameter logic [9:0] META_WORDS = 10'd4;
 
+  // IPv6 extension headers that are walked
+  parameter logic [2:0] MAX_EXTENSIONS = 3'd6;
+
   // Classes of frames, bit numbers in MATCH.CLASSES
   parameter logic [2:0] CLASS_TCP = 3'd0;
   parameter logic [2:0] CLASS_UDP = 3'd1;

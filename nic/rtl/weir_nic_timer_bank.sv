@@ -167,7 +167,7 @@ module weir_nic_timer_bank #(
 
   // One queue, watched against a counter of its own
   logic [Qw-1:0] watched;
-  assign watched = Qw'(1);
+  always_ff @(posedge clk_i) if (!begun_q) watched <= queue_i;
   logic [31:0] f_due_q, f_time_q;
   logic f_runs_q;
   logic [1:0] f_since_q;  // cycles since the last order, up to 3

@@ -146,14 +146,16 @@ module weir_nic_timers #(
   always_ff @(posedge clk_i) begun_q <= 1'b1;
   always_comb if (!begun_q) assume (!rst_ni);
 
-  // Queue 1, not periodic, with settings that stay while a timer runs; steps come as the queue
+  // Any queue, not periodic, with settings that stay while a timer runs; steps come as the queue
   // manager's do.
   logic f_mine, f_filled_q;
   logic [31:0] f_packet_q, f_absolute_q, f_frames_q;  // settings
   logic f_packet_runs_q, f_absolute_runs_q;
   logic [31:0] f_packet_due_q, f_absolute_due_q;
   logic [1:0] f_since_q;
-  assign f_mine = step_i.index[Qw-1:0] == Qw'(1);
+  logic [Qw-1:0] f_queue_q;
+  always_ff @(posedge clk_i) if (!begun_q) f_queue_q <= scan_queue_i;
+  assign f_mine = step_i.index[Qw-1:0] == f_queue_q;
 
   always_comb begin
     assume (step_i.act || !(step_i.handover || step_i.closes || step_i.opens || step_i.commit));
@@ -166,7 +168,8 @@ module weir_nic_timers #(
     if (f_mine && step_i.handover) assume (f_filled_q || step_i.commit);
     if (f_mine && step_i.opens) assume (empty_i == !f_filled_q);
     assume (!cfg_i.write || (!step_i.act && f_since_q == 2'd3));
-    if (cfg_i.write && cfg_i.index == 6'd1) assume (!f_packet_runs_q && !f_absolute_runs_q);
+    if (cfg_i.write && cfg_i.index == 6'(f_queue_q))
+      assume (!f_packet_runs_q && !f_absolute_runs_q);
     if (cfg_i.write && cfg_i.word == weir_nic_reg_pkg::Q_MODE) assume (!cfg_i.data[0]);
     assume (cfg_i.data < 32'd16);
   end
@@ -181,7 +184,7 @@ module weir_nic_timers #(
     if (begun_q)
       assume (time_i == $past(time_i) + 32'd1 && now_i == $past(time_i) && acted_i == $past(now_i));
       else assume (time_i == 32'hfffffffa && now_i == 32'hfffffff9 && acted_i == 32'hfffffff8);
-    if (cfg_i.write && cfg_i.index == 6'd1) begin
+    if (cfg_i.write && cfg_i.index == 6'(f_queue_q)) begin
       if (cfg_i.word == weir_nic_reg_pkg::Q_PACKET_TIMER) f_packet_q <= cfg_i.data;
       if (cfg_i.word == weir_nic_reg_pkg::Q_ABSOLUTE_TIMER) f_absolute_q <= cfg_i.data;
       if (cfg_i.word == weir_nic_reg_pkg::Q_FRAMES) f_frames_q <= cfg_i.data;
@@ -204,11 +207,13 @@ module weir_nic_timers #(
     end
 
     if (begun_q && rst_ni) begin
-      a_packet : assert (packet_hit_o[1] == (f_packet_runs_q && f_packet_due_q == now_i));
-      a_absolute : assert (absolute_hit_o[1] == (f_absolute_runs_q && f_absolute_due_q == now_i));
-      a_at_once : assert (at_once_o[1] == ({f_packet_q, f_absolute_q, f_frames_q} == '0));
-      c_both : cover (packet_hit_o[1] && absolute_hit_o[1]);
-      c_restarted : cover (absolute_hit_o[1] && f_packet_runs_q && !packet_hit_o[1]);
+      a_packet : assert (packet_hit_o[f_queue_q] == (f_packet_runs_q && f_packet_due_q == now_i));
+      a_absolute :
+      assert (absolute_hit_o[f_queue_q] == (f_absolute_runs_q && f_absolute_due_q == now_i));
+      a_at_once : assert (at_once_o[f_queue_q] == ({f_packet_q, f_absolute_q, f_frames_q} == '0));
+      c_both : cover (packet_hit_o[f_queue_q] && absolute_hit_o[f_queue_q]);
+      c_restarted :
+      cover (absolute_hit_o[f_queue_q] && f_packet_runs_q && !packet_hit_o[f_queue_q]);
     end
   end
 `endif
