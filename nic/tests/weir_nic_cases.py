@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Test cases of weir_nic; run by test_weir_nic.py."""
 
+import functools
 import os
 
 import cocotb
@@ -170,6 +171,7 @@ async def latency(dut):
 DONE_CYCLES, IRQ_CYCLES = 22, 1
 
 
+@functools.cache
 def samples():
     """Frames by scapy of every kind."""
     ether, ip, ip6 = Ether(dst=MAC, src=PEER), IP(src="10.1.2.3", dst="10.0.0.2"), IPv6(src="fe80::1:2", dst="fe80::2")
