@@ -34,7 +34,7 @@
  *   AddrWidth  Word address of packet memory
  *
  * Proved properties, for memories of 64 words (wrapping), by induction: a write lies in the room
- * that was granted, is word by word the frame and the metadata's length, with its byte selects, and
+ * that was granted, is word by word the frame and its metadata, of the queue of its verdict, with its byte selects, and
  * stays until accepted; commit comes only after all of them were answered without an error and the
  * buffer was not handed over; each frame has exactly one strobe, and leaves the FIFO with it.
  */
@@ -281,11 +281,18 @@ module weir_nic_dma #(
   logic [ 4:0] f_headroom_q;
   logic [ 1:0] f_asked_q;  // cycles of the reservation, up to 3
   logic f_strobe, f_strobe_q, f_again_q;
+  weir_nic_pkg::verdict_t f_verdict_q;
+  weir_nic_pkg::header_t f_header_q;
+  logic [31:0] f_meta[4];
+  assign f_meta[0] = {8'd0, 5'd0, f_header_q.parsed.class_id, 4'd0, f_header_q.bytes};
+  assign f_meta[1] = {16'd0, 4'd0, f_verdict_q.level, 2'd0, f_verdict_q.index};
+  assign f_meta[2] = f_header_q.stamp;
+  assign f_meta[3] = f_header_q.parsed.sender;
 
-  assign f_words  = 10'((13'(f_bytes_q) + 13'd3) / 13'd4);
-  assign f_room   = 16'((16'(f_headroom_q) + 16'(f_words) + 16'd3) / 16'd4 * 16'd4);
-  assign f_strobe = filtered_o || done_o || full_o || error_o;
-  assign f_at     = mem_adr_o - f_adr_q - AddrWidth'(f_headroom_q);
+  assign f_words   = 10'((13'(f_bytes_q) + 13'd3) / 13'd4);
+  assign f_room    = 16'((16'(f_headroom_q) + 16'(f_words) + 16'd3) / 16'd4 * 16'd4);
+  assign f_strobe  = filtered_o || done_o || full_o || error_o;
+  assign f_at      = mem_adr_o - f_adr_q - AddrWidth'(f_headroom_q);
 
   // One word of the frame, any
   logic [9:0] f_word_q;
@@ -310,6 +317,7 @@ module weir_nic_dma #(
     f_headroom_q <= headroom_i;
     f_asked_q <= !queue_o.reserve ? '0 : (f_asked_q == 2'd3) ? 2'd3 : f_asked_q + 2'd1;
     f_strobe_q <= rst_ni && f_strobe;
+    if (take_o) {f_verdict_q, f_header_q} <= {verdict_i, header_i};
     if (take_o) {f_busy_q, f_hit_q, f_bytes_q} <= {1'b1, verdict_i.hit, header_i.bytes};
     if (f_strobe) f_busy_q <= 1'b0;
     if (queue_i.grant) begin
@@ -353,9 +361,11 @@ module weir_nic_dma #(
         assert (mem_sel_o == ((f_written_q + 10'd1 == f_words && f_bytes_q[1:0] != '0) ?
                 4'((5'd1 << f_bytes_q[1:0]) - 5'd1) : 4'b1111));
         a_data : assert (f_written_q != f_word_q || f_word_q >= f_words || mem_dat_o == f_data_q);
-        a_meta : assert (f_written_q != f_words || mem_dat_o[11:0] == f_bytes_q);
+        for (int i = 0; i < 4; i++)
+        if (f_written_q == f_words + 10'(i)) assert (mem_dat_o == f_meta[i]);  // the metadata
       end
       a_words : assert (!queue_i.grant || (queue_o.words == f_room && queue_o.bytes == f_bytes_q));
+      a_index : assert (!queue_o.active || queue_o.index == f_verdict_q.index);
       // Committed when all is answered and nothing failed
       if (queue_o.commit) begin
         a_commit : assert (f_granted_q && !f_failed_q && !f_restart_q && !mem_valid_o);
@@ -373,6 +383,14 @@ module weir_nic_dma #(
       a_pop : assert (frame_pop_o == f_strobe_q && (!frame_pop_o || frame_words_o == f_words));
       a_words_popped : assert (!word_pop_o || f_popped_q < f_words);
       // Inductive: how far the frame is
+      if (f_busy_q) begin
+        assert (f_hit_q == f_verdict_q.hit && f_bytes_q == f_header_q.bytes);
+        assert (index_q == f_verdict_q.index && level_q == f_verdict_q.level);
+        assert (class_q == f_header_q.parsed.class_id && sender_q == f_header_q.parsed.sender);
+        assert (stamp_q == f_header_q.stamp);
+      end
+      if (f_granted_q && valid_q && f_written_q >= f_words && f_written_q < f_words + 10'd4)
+        assert (dat_q == f_meta[2'(f_written_q-f_words)]);
       assert (f_busy_q == (state_q != Idle) && (!f_busy_q || bytes_q == f_bytes_q));
       assert (!f_busy_q || (f_bytes_q >= 12'd14 && f_bytes_q <= weir_nic_pkg::MAX_BYTES));
       assert (!f_busy_q || f_hit_q == (state_q != Drop && state_q != Dropped));

@@ -28,7 +28,8 @@
  *   Queues       1 to 64
  *
  * Proved properties: due only with frames; a hand-over only with frames and to a free buffer; a
- * buffer with software stays there until released; what is due stays due until handed over.
+ * buffer with software stays there until released; a hit with frames is due from then on, for the
+ * first cause, until handed over or closed.
  */
 module weir_nic_due #(
   parameter int unsigned Queues = 8
@@ -147,16 +148,34 @@ module weir_nic_due #(
     assume (!((step_i.commit | step_i.handover) && (step_i.opens | step_i.closes)));
     assume (!(step_i.opens && step_i.closes));
     assume (step_i.cause <= weir_nic_pkg::CAUSE_FULL);
+    // Only the two causes of a commit come with want.
+    assume (!step_i.want || step_i.cause <= weir_nic_pkg::CAUSE_FRAMES);
     // It hands over what is filled, or a frame that comes with it, to a free buffer.
     if (f_mine && step_i.handover)
       assume (!ready_q[watched] && (filled_q[watched] || step_i.commit));
   end
 
   // What should be: frames, and whether a hand-over is due
-  logic f_filled_q, f_ready_q, f_due_q;
+  logic f_filled_q, f_ready_q, f_due_q, f_enabled_q;
+  logic f_commit, f_handover, f_hit, f_hit_q;
+  logic [2:0] f_cause_q, f_hit_cause, cause_of_due;
+  assign f_commit = f_mine && step_i.commit;
+  assign f_handover = f_mine && step_i.handover;
+  // Of a queue with frames, after this step: the absolute timer, or the packet timer if no frame came
+  assign f_hit = (f_filled_q || f_commit) && !f_handover &&
+                 (absolute_hit_i[watched] || (packet_hit_i[watched] && !f_commit));
+  assign f_hit_cause =
+      absolute_hit_i[watched] ? weir_nic_pkg::CAUSE_ABSOLUTE : weir_nic_pkg::CAUSE_PACKET;
+  assign cause_of_due = cause[watched];
+
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) {f_filled_q, f_ready_q} <= '0;
+    f_hit_q <= rst_ni && !(f_mine && (step_i.closes || step_i.handover)) &&
+               (f_hit || (f_mine && step_i.want));
+    if (!due_q[watched]) f_cause_q <= (f_mine && step_i.want) ? step_i.cause : f_hit_cause;
+    if (!rst_ni) {f_filled_q, f_ready_q, f_enabled_q} <= '0;
     else begin
+      if (f_mine && step_i.opens) f_enabled_q <= 1'b1;
+      if (f_mine && step_i.closes) f_enabled_q <= 1'b0;
       if (f_mine && step_i.commit) f_filled_q <= 1'b1;
       if (f_mine && (step_i.handover || step_i.closes)) f_filled_q <= 1'b0;
       if (release_i && release_queue_i == watched) f_ready_q <= 1'b0;
@@ -175,6 +194,14 @@ module weir_nic_due #(
       a_filled : assert (filled_q[watched] == f_filled_q);
       a_ready_until_released : assert (ready_q[watched] == f_ready_q);
       a_due_stays : assert (!f_due_q || due_q[watched]);
+      // A hit with frames, or what the queue manager wants, is due from then on, for the first cause.
+      a_hit_due : assert (!f_hit_q || due_q[watched]);
+      a_cause : assert (!due_q[watched] || cause_of_due == f_cause_q);
+      a_may : assert (may_o[watched] == ((due_q[watched] || f_hit) && free_o[watched]));
+      a_free : assert (free_o[watched] == (!f_ready_q && ok_i[watched] && !counting_i[watched]));
+      a_enabled : assert (enabled_o[watched] == f_enabled_q);
+      if (select_i == (Queues'(1) << watched) && may_o[watched])
+        a_cause_o : assert (cause_o == (due_q[watched] ? f_cause_q : f_hit_cause));
       c_due_held : cover (due_q[watched] && ready_q[watched]);
     end
   end

@@ -39,7 +39,8 @@
  * without a frame that has room: a hand-over only with frames and without a buffer at software, of
  * all frames that were committed; a grant lies in the other buffer, behind what is there and within
  * SIZE; no frame is committed to a buffer that was handed over since; a queue does not close under
- * a frame; reserve, commit and control are answered when asked for, once.
+ * a frame; reserve, commit and control are answered when asked for, once; a hand-over that may be comes
+ * within five cycles if nothing else is asked for.
  */
 module weir_nic_queues #(
   parameter  int unsigned Queues    = 8,
@@ -434,6 +435,7 @@ module weir_nic_queues #(
   // Any queue, as it should be
   logic [Qw-1:0] f_queue_q;
   logic f_mine, f_buffer_q, f_soft_q;
+  logic [2:0] f_alone_q;
   logic [AddrWidth-1:0] f_base_q;
   logic [15:0] f_size_q, f_words_q;
   logic [13:0] f_frames_q, f_frames;
@@ -450,7 +452,8 @@ module weir_nic_queues #(
                     f_enabled_q[f_req_q.index[Qw-1:0]] && f_req_q.words[15:10] == '0 &&
                     (f_req_q.index != 6'(f_queue_q) ||
                      17'(f_words_q) + 17'(f_req_q.words) <= 17'(f_size_q))) &&
-                   f_rsp_q == '0 && f_queue_q < Queues && f_base_q == base_mem[f_queue_q] &&
+                   f_rsp_q == '0 && f_alone_q == '0 && f_queue_q < Queues &&
+                   f_base_q == base_mem[f_queue_q] &&
                    f_size_q == size_mem[f_queue_q] && (f_filled_q & ~f_enabled_q) == '0 &&
                    f_words_q <= f_size_q && f_filled_q[f_queue_q] == (f_frames_q != '0) &&
                    fill_mem[f_queue_q] == {f_buffer_q, f_frames_q, f_words_q, f_bytes_q} &&
@@ -480,6 +483,12 @@ module weir_nic_queues #(
     else if (!frame_i.active || (frame_i.reserve && !answer_q.grant)) f_granted_q <= 1'b0;
     if (act.handover && !act.commit && act.index == frame_i.index) f_clean_q <= 1'b0;
 
+    // Cycles for which it may hand over, and nothing else is asked for
+    if (may_i[f_queue_q] && (may_i & ~(Queues'(1) << f_queue_q)) == '0 && !ctrl_valid_i &&
+        !frame_i.reserve && !frame_i.commit && !(act.handover && f_mine))
+      f_alone_q <= f_alone_q + 3'd1;
+    else f_alone_q <= '0;
+
     if (f_mine) begin
       if (act.handover) begin
         f_handed_q <= '{
@@ -504,7 +513,7 @@ module weir_nic_queues #(
       f_base_q <= base_mem[f_queue_q];
       f_size_q <= size_mem[f_queue_q];
       {f_enabled_q, f_filled_q, f_ready_q, f_restart_q, f_ctrl_q, f_granted_q} <= '0;
-      {f_req_q, f_rsp_q} <= '0;
+      {f_req_q, f_rsp_q, f_alone_q} <= '0;
     end
   end
 
@@ -515,6 +524,8 @@ module weir_nic_queues #(
       a_commit : assert (!act.commit || (enabled && f_granted_q && f_clean_q && frame_i.commit));
       a_close :
       assert (!act.closes || !frame_i.active || frame_i.reserve || frame_i.index != act.index);
+      a_whose : assert (!act.commit || act.index == frame_i.index);
+      a_alone : assert (f_alone_q <= 3'd5);
       a_step : assert (!act.act || act.index < 6'(Queues));
       if (f_mine && act.handover && fill_write) begin
         a_count : assert (f_frames != '0 && fill_q.frames == f_frames_q);
