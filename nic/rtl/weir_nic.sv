@@ -48,7 +48,7 @@
  *   BufferWords  Frame FIFO in 32-bit words, a power of two, at least 16
  *   AddrWidth    Word address of packet memory, 3 to 30
  *
- * Proved properties: none yet; see tests/weir_nic_cases.py.
+ * Proved properties: those of its modules, which README.md puts together.
  */
 module weir_nic #(
   parameter int unsigned Queues = 8,
