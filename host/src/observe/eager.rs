@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Interrupts of the library's eager half, by what they did: cycles from the interrupt's entry to its return.
 
-use crate::soc::Drop;
+use super::event::Drop;
 
 /// Cycles by path.
 #[derive(Debug, Default)]

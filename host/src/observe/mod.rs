@@ -6,6 +6,7 @@
 
 mod cpu;
 mod eager;
+mod event;
 mod inversion;
 mod jobs;
 mod observer;
@@ -15,5 +16,6 @@ mod quantiles;
 mod tests;
 
 pub use cpu::{Lanes, Thread};
+pub use event::{Drop, Observed};
 pub use observer::{Ending, FirmwareBuffers, Measured, Observer, StuckJob};
 pub use quantiles::{cycle_quantiles, quantiles_us};

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use super::cpu::{Ended, Lanes, Thread};
 use super::eager::Eager;
+use super::event::Observed;
 use super::inversion::Inversion;
 use super::jobs::TaskJobs;
 use super::packets::Packets;
@@ -15,7 +16,6 @@ use crate::results::{
     Buffers, Dropped, FlowResult, Lateness, LibraryResult, PathResult, PeerResult, Preempted, Run, TaskResult,
 };
 use crate::scenario::{Listen, Protocol, Scenario, Task, TaskKind, Variant};
-use crate::soc::Observed;
 use crate::timeline::{Fate, LaneKind, Packet, Stage, Timeline};
 use crate::traffic::PeerStats;
 

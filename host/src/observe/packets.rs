@@ -9,7 +9,7 @@ use smoltcp::wire::{
     ArpPacket, EthernetFrame, EthernetProtocol, Icmpv4Message, Icmpv4Packet, IpProtocol, Ipv4Packet, TcpPacket,
 };
 
-use crate::soc::Drop;
+use super::event::Drop;
 use crate::timeline::{Fate, LaneKind, Stage};
 
 /// Index of a frame in the order of the wire.

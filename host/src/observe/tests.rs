@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The receive library's events, made up without a device.
 
+use super::{Drop, Observed};
 use super::{Ending, FirmwareBuffers, Measured, Observer, Thread};
 use crate::results::{Buffers, Dropped, Run};
 use crate::scenario::{self, Overrides, Scenario, Variant};
-use crate::soc::{Drop, Observed};
 use crate::timeline::{Lane, LaneKind, Stage, Timeline};
 
 const BUFFER_BYTES: u32 = 1536;

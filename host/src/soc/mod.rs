@@ -7,8 +7,7 @@ mod image;
 mod run;
 mod scenario_block;
 
-pub use events::{Drop, Observed};
 pub use ffi::open as open_library;
 pub use image::Image;
-pub use run::{Outcome, RunError, Runner};
+pub use run::{Outcome, RunError, Runner, Witness};
 pub use scenario_block::device_mac;

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use libloading::Library;
 
-use super::events::{Observed, PACKET_UNITS};
+use super::events::{PACKET_UNITS, decode};
 use super::ffi::{Config, Device, Stop};
 use super::image::Image;
 use super::scenario_block::{self, TASKS_MAX, THREADS_MAX};
-use crate::observe::{Ending, FirmwareBuffers, Measured, Observer, Thread};
+use crate::observe::{Ending, FirmwareBuffers, Measured, Observed, Observer, Thread};
 use crate::results::{Buffers, Run};
 use crate::scenario::{Scenario, Task, TaskKind, Variant};
 use crate::timeline::{Lane, LaneKind, Timeline};
@@ -101,6 +101,23 @@ const BOOSTER_PRIORITY: u32 = 15;
 const BUFFER_LOOKS: u64 = 400;
 const BUFFER_LOOK_TICKS: u64 = 4;
 
+/// Who is told everything that the observer is told: the calibration of the platform `model`.
+pub trait Witness {
+    /// A run begins.
+    fn begin(&mut self, threads: &[Thread], measured: &Measured);
+    /// A frame goes on the wire.
+    fn offer(&mut self, bytes: &[u8]);
+    /// An event.
+    fn event(&mut self, now: u64, event: Observed);
+}
+
+/// Nobody.
+impl Witness for () {
+    fn begin(&mut self, _threads: &[Thread], _measured: &Measured) {}
+    fn offer(&mut self, _bytes: &[u8]) {}
+    fn event(&mut self, _now: u64, _event: Observed) {}
+}
+
 struct Session<'a> {
     scenario: &'a Scenario,
     variant: Variant,
@@ -115,6 +132,19 @@ impl Runner {
     /// # Errors
     /// See [`RunError`].
     pub fn run(&self, scenario: &Scenario, progress: &mut dyn FnMut(u64)) -> Result<Outcome, RunError> {
+        self.run_before(scenario, progress, &mut ())
+    }
+
+    /// The same, before a witness.
+    ///
+    /// # Errors
+    /// See [`RunError`].
+    pub fn run_before(
+        &self,
+        scenario: &Scenario,
+        progress: &mut dyn FnMut(u64),
+        witness: &mut dyn Witness,
+    ) -> Result<Outcome, RunError> {
         let mut session = self.boot(scenario)?;
         let cycles_per_ms = session.cycles_per_ms;
         let tick_cycles = u64::from(scenario.device.tick_us) * u64::from(scenario.device.cpu_mhz);
@@ -131,9 +161,10 @@ impl Runner {
             record: self.record,
         };
         let threads = session.threads()?;
+        witness.begin(&threads, &measured);
         let observer = Observer::new(scenario, self.variant, &threads, measured, session.device.cycle());
         let wire = Wire::new(scenario, scenario_block::device_mac(scenario)).map_err(RunError::Traffic)?;
-        let mut live = Live { session: &mut session, observer, wire, epoch, loops_before: [0; TASKS_MAX] };
+        let mut live = Live { session: &mut session, observer, witness, wire, epoch, loops_before: [0; TASKS_MAX] };
         live.run_until(window.start, progress)?;
         live.session.device.off_max();
         live.loops_before = live.session.loops()?;
@@ -181,7 +212,7 @@ impl Runner {
             let stop = session.device.run(until);
             session.check(stop, "start-up")?;
             for event in session.device.events() {
-                match Observed::decode(event) {
+                match decode(event) {
                     Some(Observed::Ready) => return Ok(session),
                     Some(Observed::Failed) => return Err(session.failure("start-up")),
                     _ => {}
@@ -349,6 +380,7 @@ fn exception_name(mcause: u32) -> &'static str {
 struct Live<'a, 'b> {
     session: &'a mut Session<'b>,
     observer: Observer,
+    witness: &'a mut dyn Witness,
     wire: Wire,
     epoch: u64,
     loops_before: [u64; TASKS_MAX],
@@ -393,18 +425,20 @@ impl Live<'_, '_> {
                 FlowId::Background => None,
             };
             self.observer.offer(&frame.bytes, frame.end_cycle + self.epoch, task);
+            self.witness.offer(&frame.bytes);
             self.session.device.receive(&frame.bytes, frame.start_cycle + self.epoch);
         }
     }
 
     fn drain(&mut self) -> Result<(), RunError> {
         for event in self.session.device.events() {
-            let Some(observed) = Observed::decode(event) else { continue };
+            let Some(observed) = decode(event) else { continue };
             if observed == Observed::Failed {
                 let running = self.observer.running().to_string();
                 return Err(self.session.failure(&running));
             }
             self.observer.event(event.cycle, observed);
+            self.witness.event(event.cycle, observed);
         }
         Ok(())
     }
