@@ -25,7 +25,7 @@ check-rust: setup
 	cargo fmt --check
 	cargo clippy --quiet --release --locked --all-targets -- -D warnings
 	cargo test --quiet --release --locked --lib
-	cargo test --quiet --release --locked --test scenario --test nic $(patsubst host/tests/%.rs,--test %,$(wildcard host/tests/traffic_*.rs host/tests/report_*.rs))
+	cargo test --quiet --release --locked --test scenario --test nic --test model $(patsubst host/tests/%.rs,--test %,$(wildcard host/tests/traffic_*.rs host/tests/report_*.rs))
 
 check-device: setup
 	@echo "== C: format, lint, unit tests with sanitizers"

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
+use weir::model::{self, Calibration};
 use weir::nic::{Nic, Settings};
 use weir::scenario::{self, Overrides, Scenario, Variant};
 use weir::soc::{Image, Outcome, Runner, open_library};
@@ -93,6 +94,18 @@ fn nic_model() -> f64 {
     rate
 }
 
+/// The platform `model`, mean of several runs.
+fn modelled(scenario: &Scenario) -> Duration {
+    const ROUNDS: u32 = 50;
+    let calibration = Calibration::shipped().expect("the calibration that comes with weir");
+    let runner = model::Runner::new(Variant::Stock, &calibration, false);
+    let start = Instant::now();
+    for _ in 0..ROUNDS {
+        runner.run(scenario, &mut |_| {}).expect("a run");
+    }
+    start.elapsed() / ROUNDS
+}
+
 fn main() {
     println!("model of the multiqueue NIC: {:.0} million frames/s", nic_model() / 1e6);
     let folder = env::temp_dir().join(format!("weir-bench-{}", std::process::id()));
@@ -118,6 +131,7 @@ fn main() {
     });
     let ratio = 2.0 * alone.as_secs_f64() / start.elapsed().as_secs_f64();
     println!("two at once: {ratio:.2} times the throughput of one");
+    println!("the model on the same: {:.0} times as fast", alone.as_secs_f64() / modelled(&busy).as_secs_f64());
     let full = Runner { shortcuts: false, ..runner.clone() };
     let (_, slow) = timed(&full, &busy);
     println!("every cycle evaluated in full: {:.2} times as long", slow.as_secs_f64() / alone.as_secs_f64());

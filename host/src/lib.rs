@@ -5,6 +5,7 @@
 //! cycle by cycle; what happened becomes [`results`] and a [`timeline`], which [`report`] shows.
 
 pub mod commands;
+pub mod model;
 pub mod nic;
 pub mod observe;
 pub mod report;

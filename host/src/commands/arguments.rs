@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 
 use super::requirement::Requirement;
-use super::{check, check_suggest, input, list, nic_trace, run};
+use super::{calibrate, check, check_suggest, compare, input, list, nic_trace, run};
 use crate::scenario::Overrides;
 use crate::workshop::Workshop;
 
@@ -50,6 +50,10 @@ enum Command {
     },
     /// Shows which interrupts a multiqueue NIC makes of a capture
     NicTrace(nic_trace::NicTraceArguments),
+    /// Runs scenarios on both platforms and shows how far the model is from soc
+    Compare(compare::CompareArguments),
+    /// Measures anew, on soc, what the model's software costs; weir has to be built again after it
+    Calibrate,
     /// Lists the scenarios that come with weir
     List {
         /// Another folder
@@ -106,6 +110,8 @@ pub fn main() -> ExitCode {
             print(if *suggest { check_suggest::suggest(&checked) } else { Ok(check::describe(&checked)) })
         }),
         Command::NicTrace(options) => nic_trace::run(options),
+        Command::Compare(options) => compare::run(options),
+        Command::Calibrate => calibrate::run(),
         Command::List { folder } => print(list_scenarios(folder.clone())),
     };
     ExitCode::from(match result {

@@ -2,9 +2,11 @@
 //! The command line.
 
 mod arguments;
+mod calibrate;
 mod check;
 mod check_nic;
 mod check_suggest;
+mod compare;
 mod input;
 mod list;
 mod nic_trace;

@@ -13,9 +13,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::arguments::{Failure, RunArguments, Verdict, say};
 use super::{input, whole_file};
+use crate::model::{self, Calibration};
 use crate::report;
 use crate::results::{Results, Run};
-use crate::scenario::{Case, Scenario};
+use crate::scenario::{Case, Scenario, Variant};
 use crate::soc::{self, Image, Outcome, RunError, Runner};
 use crate::timeline::Timeline;
 use crate::workshop::{BuildError, Workshop};
@@ -28,8 +29,24 @@ const TABLE_WIDTH: usize = 118;
 /// One variant under one load, and what it needs.
 struct Planned {
     case: Case,
-    runner: Runner,
+    variant: Variant,
+    platform: Platform,
     trace: bool,
+}
+
+/// What makes the run.
+enum Platform {
+    Soc(Runner),
+    Model(model::Runner),
+}
+
+impl Platform {
+    fn run(&self, scenario: &Scenario, progress: &mut dyn FnMut(u64)) -> Result<Outcome, RunError> {
+        match self {
+            Platform::Soc(runner) => runner.run(scenario, progress),
+            Platform::Model(runner) => runner.run(scenario, progress),
+        }
+    }
 }
 
 /// What is kept of a run.
@@ -43,13 +60,17 @@ struct Finished {
 pub fn run(options: &RunArguments) -> Result<Verdict, Failure> {
     let checked = input::read(&options.file, &options.overrides)?;
     let scenario = checked.cases[0].scenario.clone();
-    let planned = plan(checked.cases, options.trace)?;
+    let on_model = options.overrides.platform.as_deref() == Some("model");
+    let planned = match on_model {
+        true => plan_model(checked.cases, options.trace)?,
+        false => plan(checked.cases, options.trace)?,
+    };
     let finished = execute(&planned, options.jobs.map_or_else(processors, usize::from))?;
     let results = Results {
         weir: env!("CARGO_PKG_VERSION").to_string(),
         scenario: scenario.name.clone(),
         seed: scenario.seed,
-        platform: "soc".to_string(),
+        platform: if on_model { "model" } else { "soc" }.to_string(),
         cpu_hz: u64::from(scenario.device.cpu_mhz) * 1_000_000,
         runs: finished.iter().map(|finished| finished.run.clone()).collect(),
     };
@@ -99,8 +120,27 @@ fn plan(cases: Vec<Case>, trace: bool) -> Result<Vec<Planned>, Failure> {
             };
             libraries.insert(device, Arc::clone(&library));
             let runner = Runner { variant, library, image: image.clone(), shortcuts: true, record: true };
-            planned.push(Planned { case: case.clone(), runner, trace });
+            planned.push(Planned { case: case.clone(), variant, platform: Platform::Soc(runner), trace });
         }
+    }
+    Ok(planned)
+}
+
+/// Nothing to build, but for a look at whether the costs are this firmware's.
+fn plan_model(cases: Vec<Case>, trace: bool) -> Result<Vec<Planned>, Failure> {
+    let calibration = Calibration::shipped().map_err(Failure::Run)?;
+    let mut planned = Vec::new();
+    for case in cases {
+        for variant in case.scenario.variants.clone() {
+            if let Some(why) = model::refusal(&case.scenario, variant) {
+                return Err(Failure::Input(format!("error: {why}")));
+            }
+            let platform = Platform::Model(model::Runner::new(variant, &calibration, true));
+            planned.push(Planned { case: case.clone(), variant, platform, trace });
+        }
+    }
+    for note in model::notes(&calibration, &planned[0].case.scenario) {
+        eprintln!("note: {note}");
     }
     Ok(planned)
 }
@@ -148,19 +188,19 @@ fn execute_one(planned: &Planned, bar: &ProgressBar) -> Result<Finished, Failure
         reported = ms;
     };
     let scenario = &planned.case.scenario;
-    let outcome = planned.runner.run(scenario, &mut progress).map_err(|error| describe(planned, &error))?;
+    let outcome = planned.platform.run(scenario, &mut progress).map_err(|error| describe(planned, &error))?;
     bar.inc(run_ms(scenario).saturating_sub(reported));
     Ok(keep(planned, outcome))
 }
 
 fn describe(planned: &Planned, error: &RunError) -> Failure {
     let loads: Vec<String> = planned.case.loads.iter().map(|(name, value)| format!(" {name}={value}")).collect();
-    Failure::Run(format!("{}{}: {error}", planned.runner.variant.name(), loads.concat()))
+    Failure::Run(format!("{}{}: {error}", planned.variant.name(), loads.concat()))
 }
 
 fn keep(planned: &Planned, outcome: Outcome) -> Finished {
     let mut run = outcome.run;
-    run.variant = planned.runner.variant.name().to_string();
+    run.variant = planned.variant.name().to_string();
     run.loads = planned.case.loads.clone();
     let timeline = outcome.timeline.unwrap_or_default();
     let trace = planned.trace.then(|| report::perfetto(&timeline));

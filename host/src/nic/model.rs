@@ -167,6 +167,11 @@ impl Nic {
         self.next = self.next.min(state.due());
     }
 
+    /// No timer expires before this cycle; `None`: none runs.
+    pub fn next_due(&self) -> Option<u64> {
+        (self.next != NEVER).then_some(self.next)
+    }
+
     /// Lets time pass: timers that are due at `time` or before have expired.
     pub fn advance(&mut self, time: u64, mut on: impl FnMut(Interrupt)) {
         if self.next <= time {

@@ -16,7 +16,7 @@ pub struct Overrides {
     /// Receive path to run under, instead of the file's list; may be given several times
     #[arg(long = "variant", value_name = "NAME")]
     pub variants: Vec<String>,
-    /// What the scenario runs on: soc, the whole device cycle for cycle
+    /// What the scenario runs on: soc, the whole device cycle for cycle (the default), or model, events with measured costs
     #[arg(long, value_name = "NAME")]
     pub platform: Option<String>,
     /// Changes a key: `duration_ms=50`, `device.KEY=VALUE`, `task.NAME.KEY=VALUE`, `traffic.NAME.KEY=VALUE`; a list sweeps
@@ -58,23 +58,16 @@ fn quote(texts: &mut Vec<Text>, option: &str, value: &str) -> Place {
     place
 }
 
+/// What a scenario can run on.
+const PLATFORMS: [&str; 2] = ["soc", "model"];
+
 fn check_platform(platform: &str, texts: &mut Vec<Text>, sink: &Sink) {
-    if platform == "soc" {
+    if PLATFORMS.contains(&platform) {
         return;
     }
     let place = quote(texts, "--platform ", platform);
-    let problem = if platform == "model" {
-        Problem::error("the platform `model` is not part of this version")
-            .at(&place, "not yet")
-            .help("this version has: soc")
-    } else {
-        Problem::error(format!("unknown platform `{platform}`")).at(&place, "not known").help(suggest::hint(
-            platform,
-            ["soc"],
-            "platforms",
-        ))
-    };
-    sink.push(problem);
+    let problem = Problem::error(format!("unknown platform `{platform}`")).at(&place, "not known");
+    sink.push(problem.help(suggest::hint(platform, PLATFORMS, "platforms")));
 }
 
 /// One `--set`.

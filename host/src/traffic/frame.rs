@@ -23,11 +23,11 @@ pub const MAX_UDP_PAYLOAD_BYTES: u32 = 1472;
 
 /// Sender and receiver of a frame.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Path {
-    pub(super) from: Ipv4Addr,
-    pub(super) to: Ipv4Addr,
-    pub(super) to_mac: [u8; 6],
-    pub(super) dscp: u8,
+pub(crate) struct Path {
+    pub(crate) from: Ipv4Addr,
+    pub(crate) to: Ipv4Addr,
+    pub(crate) to_mac: [u8; 6],
+    pub(crate) dscp: u8,
 }
 
 /// A big-endian sequence number, then the bytes 4, 5, 6 and so on; cut to `bytes`.
@@ -39,7 +39,7 @@ pub(super) fn payload(sequence: u32, bytes: u32) -> Vec<u8> {
 }
 
 /// A UDP datagram.
-pub(super) fn udp(path: Path, ident: u16, src_port: u16, dst_port: u16, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn udp(path: Path, ident: u16, src_port: u16, dst_port: u16, payload: &[u8]) -> Vec<u8> {
     let repr = UdpRepr { src_port, dst_port };
     ipv4(path, ident, IpProtocol::Udp, UDP_HEADER_BYTES + payload.len(), |body| {
         let mut packet = UdpPacket::new_unchecked(body);
@@ -101,7 +101,7 @@ pub(super) fn arp_request(from: Ipv4Addr, target: Ipv4Addr) -> Vec<u8> {
 }
 
 /// Any ARP frame.
-pub(super) fn arp(dst_addr: EthernetAddress, src_addr: EthernetAddress, repr: &ArpRepr) -> Vec<u8> {
+pub(crate) fn arp(dst_addr: EthernetAddress, src_addr: EthernetAddress, repr: &ArpRepr) -> Vec<u8> {
     let mut bytes = ethernet(dst_addr, src_addr, EthernetProtocol::Arp, repr.buffer_len());
     repr.emit(&mut ArpPacket::new_unchecked(&mut bytes[ETHERNET_HEADER_BYTES..]));
     bytes

@@ -56,6 +56,7 @@ pub use capture_error::{CaptureError, CaptureProblem};
 pub use error::TrafficError;
 pub use flow::{FlowId, receiver};
 pub use frame::MAX_UDP_PAYLOAD_BYTES;
+pub(crate) use frame::{Path, arp, udp};
 pub use host::HOST_DELAY_US;
 pub use link::MIN_FRAME_BYTES;
 pub use modbus::{ANSWER_TIMEOUT_MS, RECONNECT_DELAY_MS};

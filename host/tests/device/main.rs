@@ -8,6 +8,7 @@ mod conservation;
 mod exactness;
 mod faults;
 mod library;
+mod model;
 mod nic_rules;
 mod opponents;
 mod overload;
