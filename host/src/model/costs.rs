@@ -332,11 +332,6 @@ impl Costs {
         Err(format!("the calibration has no cost of `{}`", stretch.name()))
     }
 
-    /// The least cycles of a stretch.
-    pub fn least(&self, stretch: Stretch) -> u64 {
-        self.stretches.get(&stretch).map_or(0, |cost| cost.min as u64)
-    }
-
     /// Whether just this stretch was ever seen, in whatever regime.
     pub fn knows(&self, role: Role, from: Mark, to: Mark) -> bool {
         self.stretches.keys().any(|known| (known.role, known.from, known.to) == (role, from, to))
