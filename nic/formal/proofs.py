@@ -160,16 +160,18 @@ MODULES = {
         cover=18,
     ),
     "weir_nic_timers": Proof(
-        13,
+        16,
         [
             ("step_i.first & ~periodic", "~periodic"),
+            ("(step_i.handover & ~periodic) |", "step_i.handover |"),
+            ("begin_q <= now_i + offset_q", "begin_q <= now_i"),
             ("assign packet_stop = step_i.handover | step_i.closes;", "assign packet_stop = step_i.closes;"),
             ("assign packet_start = step_i.commit & ~step_i.handover;", "assign packet_start = step_i.commit;"),
             ("~(packet_on | absolute_on | threshold_on_q)", "~(packet_on | threshold_on_q)"),
         ],
         {"Queues": 2},
         modules=("weir_nic_timer_bank",),
-        cover=16,
+        cover=24,
     ),
     "weir_nic_totals": Proof(
         6,

@@ -20,7 +20,7 @@
  * Parameters
  *   Queues      1 to 64
  *
- * Proved properties, bounded to 13 cycles, for 2 queues, timers below 16 cycles and not periodic:
+ * Proved properties, bounded to 16 cycles, for 2 queues, timers below 16 cycles and periods of 8 or more:
  * both pulses come in exactly the cycles named above, and no others; at_once_o is as above.
  */
 module weir_nic_timers #(
@@ -146,11 +146,14 @@ module weir_nic_timers #(
   always_ff @(posedge clk_i) begun_q <= 1'b1;
   always_comb if (!begun_q) assume (!rst_ni);
 
-  // Any queue, not periodic, with settings that stay while a timer runs; steps come as the queue
+  // Any queue, with settings that stay while a timer runs; steps come as the queue
   // manager's do.
   logic f_mine, f_filled_q;
   logic [31:0] f_packet_q, f_absolute_q, f_frames_q;  // settings
-  logic f_packet_runs_q, f_absolute_runs_q;
+  logic f_packet_runs_q, f_absolute_runs_q, f_periodic_q;
+  logic [31:0] f_offset_q;  // of whichever queue was set last
+  logic [ 1:0] f_periods_q;
+  logic [ 1:0] f_set_q;  // something was set one or two cycles ago
   logic [31:0] f_packet_due_q, f_absolute_due_q;
   logic [1:0] f_since_q;
   logic [Qw-1:0] f_queue_q;
@@ -167,10 +170,13 @@ module weir_nic_timers #(
     if (f_mine && step_i.commit) assume (step_i.first == !f_filled_q);
     if (f_mine && step_i.handover) assume (f_filled_q || step_i.commit);
     if (f_mine && step_i.opens) assume (empty_i == !f_filled_q);
-    assume (!cfg_i.write || (!step_i.act && f_since_q == 2'd3));
+    assume (!cfg_i.write || (rst_ni && !step_i.act && f_since_q == 2'd3));
     if (cfg_i.write && cfg_i.index == 6'(f_queue_q))
       assume (!f_packet_runs_q && !f_absolute_runs_q);
-    if (cfg_i.write && cfg_i.word == weir_nic_reg_pkg::Q_MODE) assume (!cfg_i.data[0]);
+    // A period is long enough to be reloaded.
+    if (f_periodic_q) assume (f_absolute_q == '0 || f_absolute_q >= 32'd8);
+    // The queue opens that the OFFSET is of.
+    if (step_i.opens) assume (f_set_q == '0 && f_offset_q < 32'd16);
     assume (cfg_i.data < 32'd16);
   end
 
@@ -188,21 +194,33 @@ module weir_nic_timers #(
       if (cfg_i.word == weir_nic_reg_pkg::Q_PACKET_TIMER) f_packet_q <= cfg_i.data;
       if (cfg_i.word == weir_nic_reg_pkg::Q_ABSOLUTE_TIMER) f_absolute_q <= cfg_i.data;
       if (cfg_i.word == weir_nic_reg_pkg::Q_FRAMES) f_frames_q <= cfg_i.data;
+      if (cfg_i.word == weir_nic_reg_pkg::Q_MODE) f_periodic_q <= cfg_i.data[0];
     end
     if (f_packet_due_q == now_i) f_packet_runs_q <= 1'b0;
-    if (f_absolute_due_q == now_i) f_absolute_runs_q <= 1'b0;
+    if (f_absolute_due_q == now_i) begin
+      if (f_periodic_q) f_absolute_due_q <= f_absolute_due_q + f_absolute_q;
+      else f_absolute_runs_q <= 1'b0;
+    end
     if (f_mine && step_i.commit) begin
       f_filled_q <= 1'b1;
       {f_packet_runs_q, f_packet_due_q} <= {f_packet_q != '0, acted_i + f_long(f_packet_q)};
-      if (step_i.first)
+      if (step_i.first && !f_periodic_q)
         {f_absolute_runs_q, f_absolute_due_q} <= {
           f_absolute_q != '0, acted_i + f_long(f_absolute_q)
         };
     end
-    if (f_mine && (step_i.handover || step_i.closes))
-      {f_filled_q, f_packet_runs_q, f_absolute_runs_q} <= '0;
+    if (f_mine && (step_i.handover || step_i.closes)) {f_filled_q, f_packet_runs_q} <= '0;
+    if (f_mine && (step_i.closes || (step_i.handover && !f_periodic_q))) f_absolute_runs_q <= 1'b0;
+    if (f_mine && step_i.opens && f_periodic_q)
+      {f_absolute_runs_q, f_absolute_due_q} <= {
+        f_absolute_q != '0, acted_i + f_offset_q + f_absolute_q
+      };
+    if (absolute_hit_o[f_queue_q]) f_periods_q <= f_periods_q + 2'd1;
+    f_set_q <= {f_set_q[0], cfg_i.write};
+    if (cfg_i.write && cfg_i.word == weir_nic_reg_pkg::Q_OFFSET) f_offset_q <= cfg_i.data;
     if (!rst_ni) begin
-      {f_packet_q, f_absolute_q, f_frames_q} <= '0;
+      {f_packet_q, f_absolute_q, f_frames_q, f_periodic_q, f_set_q, f_periods_q} <= '0;
+      f_offset_q <= offset_q;
       {f_filled_q, f_packet_runs_q, f_absolute_runs_q, f_since_q} <= 5'b00011;
     end
 
