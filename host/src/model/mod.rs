@@ -7,20 +7,35 @@
 //! FreeRTOS's ready lists ([`ready`]), the NICs ([`ring`], [`queues`]), the library's flow queues ([`flows`]) and
 //! decides what the firmware would decide. What it tells the observer is what `soc` would tell it, so that results and
 //! reports are made by the same code.
+//!
+//! What a device does is in one file for each part of it: [`events`] has the time, [`nic`] the frames that arrive,
+//! [`interrupts`] the handler, [`scheduler`] the ready tasks, [`tasks`] the one that runs. That one is the driver's
+//! ([`driver`]), the library's network task ([`network`]), the IP stack ([`stack`], which [`sends`]) or one of the
+//! scenario's ([`jobs`]).
 
 pub mod calibrate;
 mod costs;
 mod covers;
 mod device;
+mod driver;
+mod events;
 mod flows;
 mod frames;
+mod interrupts;
+mod jobs;
 mod measure;
+mod network;
+mod nic;
 mod notes;
 mod paths;
 mod queues;
 mod ready;
 mod ring;
 mod run;
+mod scheduler;
+mod sends;
+mod stack;
+mod tasks;
 mod threads;
 
 pub use costs::Calibration;
