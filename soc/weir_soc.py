@@ -21,40 +21,14 @@ compare, line 2 the third.
 import argparse
 from pathlib import Path
 
+import parts
 from litex.build.generic_platform import GenericPlatform, Pins, Subsignal
-from litex.soc.integration.soc import SoCRegion
-from litex.soc.integration.soc_core import SoCCore
 from litex.soc.interconnect import wishbone
 from litex.soc.interconnect.csr import CSRStatus
-from migen import (
-    C,
-    Case,
-    Cat,
-    ClockDomain,
-    ClockSignal,
-    If,
-    Instance,
-    Memory,
-    Module,
-    Mux,
-    ResetSignal,
-    Signal,
-)
+from migen import C, Cat, ClockDomain, Instance, Memory, Mux, Signal
 
-RAM_BASE = 0x4000_0000
 RAM_BYTES = 1 << 20
-PACKET_RAM_BASE = 0x5000_0000
 PACKET_RAM_BYTES = 256 << 10
-NIC_BASE = 0x9100_0000
-QUEUES_BASE = 0x9400_0000
-QUEUES = 16
-TRACE_BASE = 0x9200_0000
-TIMER_BASE = 0x9300_0000
-NIC_LINE = 0
-RELEASE_LINE = 1
-POLL_LINE = 2
-# An access to nowhere is answered after this many cycles; longer than any access waits behind a burst of the NIC.
-BUS_TIMEOUT_CYCLES = 256
 
 # Bits of the `events` pin: pulses of one cycle, all on one pin so that the harness looks once per cycle.
 EVENTS = ["accept", "overrun", "bad", "done", "nodesc", "error", "trace", "bus_error", "filtered", "full"]
@@ -110,66 +84,7 @@ OUTPUTS = [
 ]
 
 
-class Timer(Module):
-    """CLINT-like timer: `mtimecmp` at +0, `mtime` at +8, other compare registers at +16 and +24; all 64 bits.
-
-    A line is high while `mtime >= compare`. `mtime` counts every cycle from reset and is never written: the harness
-    uses it as the device's clock and advances it when it skips idle time.
-    """
-
-    def __init__(self):
-        self.bus = wishbone.Interface(data_width=32, address_width=32, addressing="word")
-        self.tick = Signal()
-        self.release = Signal()
-        self.poll = Signal()
-        self.mtime = Signal(64, name_override="weir_mtime")
-        self.compare = Signal(64, reset=(1 << 64) - 1)
-        self.compare2 = Signal(64, reset=(1 << 64) - 1)
-        self.compare3 = Signal(64, reset=(1 << 64) - 1)
-        words = [
-            self.compare[:32],
-            self.compare[32:],
-            self.mtime[:32],
-            self.mtime[32:],
-            self.compare2[:32],
-            self.compare2[32:],
-            self.compare3[:32],
-            self.compare3[32:],
-        ]
-        select = self.bus.adr[:3]
-        access = self.bus.cyc & self.bus.stb & ~self.bus.ack
-        self.sync += [
-            self.mtime.eq(self.mtime + 1),
-            self.tick.eq(self.mtime >= self.compare),
-            self.release.eq(self.mtime >= self.compare2),
-            self.poll.eq(self.mtime >= self.compare3),
-            self.bus.ack.eq(access),
-        ]
-        cases = {}
-        for index, word in enumerate(words):
-            cases[index] = [self.bus.dat_r.eq(word)]
-            if word is not words[2] and word is not words[3]:
-                cases[index].append(If(self.bus.we, word.eq(self.bus.dat_w)))
-        self.sync += If(access, Case(select, cases))
-
-
-class TracePort(Module):
-    """A write of `data` to `base + 4 * kind` is an event on the harness pins; nothing waits for it."""
-
-    def __init__(self):
-        self.bus = wishbone.Interface(data_width=32, address_width=32, addressing="word")
-        self.valid = Signal()
-        self.kind = Signal(8)
-        self.data = Signal(32)
-        self.comb += [
-            self.bus.ack.eq(self.bus.cyc & self.bus.stb),
-            self.valid.eq(self.bus.cyc & self.bus.stb & self.bus.we),
-            self.kind.eq(self.bus.adr[:8]),
-            self.data.eq(self.bus.dat_w),
-        ]
-
-
-class WeirSoC(SoCCore):
+class WeirSoC(parts.Base):
     """VexRiscv, RAM, timer, trace port and a NIC on one Wishbone bus.
 
     The multiqueue NIC only receives; beside it the plain one sends, and its receiver is connected to nothing.
@@ -179,18 +94,13 @@ class WeirSoC(SoCCore):
         super().__init__(
             platform,
             clk_freq=100_000_000,  # written into nothing but CSR constants, of which there are none
-            cpu_type="vexriscv",
             cpu_variant=cpu_variant,
-            cpu_reset_address=RAM_BASE,
+            cpu_reset_address=parts.RAM_BASE,
             integrated_rom_size=0,
             integrated_sram_size=0,
             integrated_main_ram_size=RAM_BYTES,
-            bus_bursting=True,
-            bus_timeout=BUS_TIMEOUT_CYCLES,
-            ident="",
             with_uart=False,
-            with_timer=False,
-            with_ctrl=False,
+            **parts.OPTIONS,
         )
         pins = platform.request("weir")
         self.cd_sys = ClockDomain()
@@ -209,66 +119,35 @@ class WeirSoC(SoCCore):
         self._events = {name: Signal(name=f"event_{name}") for name in EVENTS}
         self.comb += pins.events.eq(Cat(*self._events.values()))
         self._add_uncached_window()
-        self._add_timer(pins)
-        self._add_trace(pins)
+        self._add_timer()
+        self.comb += [
+            pins.timer_compare.eq(self.timer.compare),
+            pins.release_compare.eq(self.timer.compare2),
+            pins.poll_compare.eq(self.timer.compare3),
+        ]
+        self._add_trace()
+        self.comb += [
+            self._events["trace"].eq(self.trace.valid),
+            pins.trace_kind.eq(self.trace.kind),
+            pins.trace_data.eq(self.trace.data),
+        ]
         self._add_nic(pins, nic == "queues")
-        self.irq.add("nic", n=NIC_LINE)
-        self.irq.add("release", n=RELEASE_LINE)
-        self.irq.add("poll", n=POLL_LINE)
+        self._add_irqs()
         self._pins = pins
-
-    def _add_uncached_window(self):
-        address = Signal(30)
-        self.cpu.cpu_params["o_dBusWishbone_ADR"] = address
-        uncached = address[27:30] == 0b110
-        self.comb += self.cpu.dbus.adr.eq(Mux(uncached, Cat(address[:27], C(0b010, 3)), address))
-
-    def _add_timer(self, pins):
-        self.submodules.timer = timer = Timer()
-        self.bus.add_slave("timer", timer.bus, SoCRegion(TIMER_BASE, 0x100, cached=False))
-        self.cpu.cpu_params["i_timerInterrupt"] = timer.tick
-        self.comb += [
-            self.cpu.interrupt[RELEASE_LINE].eq(timer.release),
-            self.cpu.interrupt[POLL_LINE].eq(timer.poll),
-            pins.timer_compare.eq(timer.compare),
-            pins.release_compare.eq(timer.compare2),
-            pins.poll_compare.eq(timer.compare3),
-        ]
-
-    def _add_trace(self, pins):
-        self.submodules.trace = trace = TracePort()
-        self.bus.add_slave("trace", trace.bus, SoCRegion(TRACE_BASE, 0x400, cached=False))
-        self.comb += [
-            self._events["trace"].eq(trace.valid),
-            pins.trace_kind.eq(trace.kind),
-            pins.trace_data.eq(trace.data),
-        ]
 
     def _add_nic(self, pins, queues):
         registers = wishbone.Interface(data_width=32, address_width=32, addressing="word")
         dma = wishbone.Interface(data_width=32, address_width=32, addressing="word")
         quiescent = Signal()
-        ports = {
-            "i_clk_i": ClockSignal("nic"),
-            "i_rst_ni": ~ResetSignal("nic"),
+        ports = parts.plain_nic_ports(registers, dma, "nic")
+        ports |= {
             "i_wbs_adr_i": pins.nic_reg_adr,
             "i_wbs_dat_i": pins.nic_reg_dat_w,
-            "o_wbs_dat_o": registers.dat_r,
             "i_wbs_sel_i": pins.nic_reg_sel,
             "i_wbs_cyc_i": pins.nic_reg_cyc,
             "i_wbs_stb_i": pins.nic_reg_stb,
             "i_wbs_we_i": pins.nic_reg_we,
-            "o_wbs_ack_o": registers.ack,
-            "o_wbs_err_o": registers.err,
-            "o_wbm_adr_o": dma.adr,
-            "o_wbm_dat_o": dma.dat_w,
             "i_wbm_dat_i": pins.nic_dma_dat_r,
-            "o_wbm_sel_o": dma.sel,
-            "o_wbm_cyc_o": dma.cyc,
-            "o_wbm_stb_o": dma.stb,
-            "o_wbm_we_o": dma.we,
-            "o_wbm_cti_o": dma.cti,
-            "o_wbm_bte_o": dma.bte,
             "i_wbm_ack_i": pins.nic_dma_ack,
             "i_wbm_err_i": pins.nic_dma_err,
             "o_quiescent_o": quiescent,
@@ -286,9 +165,7 @@ class WeirSoC(SoCCore):
             ports |= self._receiver(pins, ["nodesc", "error"])
         self.comb += pins.nic_quiescent.eq(at_rest)
         self.specials += Instance("nic_plain", **ports)
-        self.bus.add_slave("nic", registers, SoCRegion(NIC_BASE, 0x1000, cached=False))
-        self.bus.add_master("nic", master=dma)
-        self.comb += self.cpu.interrupt[NIC_LINE].eq(pins.nic_irq)
+        self._add_plain_nic(registers, dma, pins.nic_irq)
 
     def _connect_to_nic(self, pins, buses):
         for name, _ in TO_NIC:
@@ -305,7 +182,7 @@ class WeirSoC(SoCCore):
         return ports
 
     def _add_queues(self, pins):
-        """The multiqueue NIC, and its packet RAM with a port for each side. Returns whether it is at rest."""
+        """The multiqueue NIC, and its packet RAM. Returns whether it is at rest."""
         registers = wishbone.Interface(data_width=32, address_width=32, addressing="word")
         memory = Memory(32, PACKET_RAM_BYTES // 4, name="packet_ram")
         port = memory.get_port(write_capable=True, we_granularity=8, clock_domain="nic")
@@ -313,27 +190,14 @@ class WeirSoC(SoCCore):
         self.specials += memory, port
         self.comb += port.we.eq(Mux(valid, select, 0))
         self.sync.nic += done.eq(valid)
-        ports = {
-            "p_Queues": QUEUES,
-            "p_AddrWidth": len(port.adr),
-            "i_clk_i": ClockSignal("nic"),
-            "i_rst_ni": ~ResetSignal("nic"),
-            "i_time_i": pins.nic_mtime,
+        ports = parts.weir_nic_ports(registers, port, valid, select, done, pins.nic_mtime, "nic")
+        ports |= {
             "i_reg_adr_i": pins.nic_queues_adr,
             "i_reg_dat_i": pins.nic_queues_dat_w,
-            "o_reg_dat_o": registers.dat_r,
             "i_reg_sel_i": pins.nic_queues_sel,
             "i_reg_cyc_i": pins.nic_queues_cyc,
             "i_reg_stb_i": pins.nic_queues_stb,
             "i_reg_we_i": pins.nic_queues_we,
-            "o_reg_ack_o": registers.ack,
-            "o_mem_valid_o": valid,
-            "i_mem_ready_i": 1,
-            "o_mem_adr_o": port.adr,
-            "o_mem_dat_o": port.dat_w,
-            "o_mem_sel_o": select,
-            "i_mem_done_i": done,
-            "i_mem_err_i": 0,
             "o_quiescent_o": quiescent,
             "o_next_due_o": pins.nic_due,
             "o_next_due_valid_o": pins.nic_due_valid,
@@ -342,13 +206,8 @@ class WeirSoC(SoCCore):
         self.comb += pins.to_nic_mtime.eq(self.timer.mtime[:32])
         self._connect_to_nic(pins, {"queues": registers})
         self.specials += Instance("weir_nic", **ports)
-        self.submodules.packet_ram = ram = wishbone.SRAM(memory, bus=self._bursting_bus())
-        self.bus.add_slave("packet_ram", ram.bus, SoCRegion(PACKET_RAM_BASE, PACKET_RAM_BYTES))
-        self.bus.add_slave("queues", registers, SoCRegion(QUEUES_BASE, 0x4000, cached=False))
+        self._add_packet_ram(memory, registers)
         return quiescent & ~done & ~(registers.cyc & registers.stb)
-
-    def _bursting_bus(self):
-        return wishbone.Interface(data_width=32, address_width=32, addressing="word", bursting=True)
 
     def do_finalize(self):
         """Watches the shared bus once LiteX has built it."""
