@@ -115,6 +115,7 @@ MODULES = {
             ("reg_stb_i & ~ack_q", "reg_stb_i"),
             ("assign write = access & reg_we_i & (&reg_sel_i);", "assign write = access & reg_we_i;"),
             ("init_i | (setting & loading_i)", "init_i"),
+            ("word[4:3] == 2'b10", "word[4:3] == 2'b11"),
             ("is_next & (next_wait_q != 3'd4)", "is_next & (next_wait_q != 3'd6)"),
             ("3'(next_wait_q != 3'd4)", "3'd1"),
         ],

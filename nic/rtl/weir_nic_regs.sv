@@ -24,7 +24,7 @@
  *
  * Proved properties, for 3 queues, by induction: one ack to each access and none without, within
  * five cycles but for the exceptions; settings, orders and the queues' memory change with a write
- * of all lanes to what exists, and not otherwise.
+ * of all lanes to what exists, and not otherwise; what is read is the register's.
  */
 module weir_nic_regs #(
   parameter int unsigned Queues = 8
@@ -271,6 +271,10 @@ module weir_nic_regs #(
   assign f_global = f_effect && reg_adr_i < 12'h020;
   assign f_queue  = f_effect && reg_adr_i >= 12'h800 && reg_adr_i < 12'h800 + 12'(32 * Queues);
 
+  logic f_exists;
+  logic [31:0] f_read_q, f_show_q;
+  assign f_exists = reg_adr_i >= 12'h800 && reg_adr_i < 12'h800 + 12'(32 * Queues);
+
   logic f_take_q, f_release_q;
   logic [5:0] f_take_queue_q, f_release_queue_q;
 
@@ -291,6 +295,28 @@ module weir_nic_regs #(
     f_release_queue_q <= reg_adr_i[10:5];
     if (!rst_ni) {f_threshold_q, f_station_q, f_waited_q} <= '0;
 
+    unique case (reg_adr_i[4:0])
+      weir_nic_reg_pkg::REG_ID: f_read_q <= weir_nic_reg_pkg::ID_VALUE;
+      weir_nic_reg_pkg::REG_VERSION: f_read_q <= 32'd1;
+      weir_nic_reg_pkg::REG_QUEUES: f_read_q <= 32'(Queues);
+      weir_nic_reg_pkg::REG_CTRL:
+      f_read_q <= {23'd0, loading_i, 5'd0, all_multicast_o, promiscuous_o, enable_o};
+      weir_nic_reg_pkg::REG_TIME: f_read_q <= time_i;
+      weir_nic_reg_pkg::REG_MAC_LO: f_read_q <= f_station_q[31:0];
+      weir_nic_reg_pkg::REG_MAC_HI: f_read_q <= {16'd0, f_station_q[47:32]};
+      weir_nic_reg_pkg::REG_IRQ_ENABLE: f_read_q <= {31'd0, irq_enable_o};
+      weir_nic_reg_pkg::REG_THRESHOLD: f_read_q <= {27'd0, f_threshold_q};
+      weir_nic_reg_pkg::REG_READY_LO: f_read_q <= ready_i[31:0];
+      weir_nic_reg_pkg::REG_READY_HI: f_read_q <= ready_i[63:32];
+      weir_nic_reg_pkg::REG_ACTIVE_LO: f_read_q <= active_i[31:0];
+      weir_nic_reg_pkg::REG_ACTIVE_HI: f_read_q <= active_i[63:32];
+      weir_nic_reg_pkg::REG_NEXT: f_read_q <= {next_valid_i, 25'd0, next_queue_i};
+      weir_nic_reg_pkg::REG_TAKE: f_read_q <= '0;
+      weir_nic_reg_pkg::REG_HEADROOM: f_read_q <= {27'd0, headroom_o};
+      default: f_read_q <= (reg_adr_i[4:3] == 2'b10) ? total_i : '0;
+    endcase
+    f_show_q <= ready_i[reg_adr_i[10:5]] ? {1'b1, show_i.buffer, show_i.frames, show_i.words} : '0;
+
     if (begun_q && rst_ni) begin
       // One ack to each access, none without
       a_ack : assert (!reg_ack_o || (f_open_q && f_stb));
@@ -307,6 +333,12 @@ module weir_nic_regs #(
       a_load :
       assert (load_o == (f_queue && reg_adr_i[4:0] == weir_nic_reg_pkg::Q_CTRL) &&
               (!load_o || (!loading_i && load_queue_o == reg_adr_i[10:5])));
+      // What is read: of the cycle before the ack
+      if (reg_ack_o && !reg_we_i && reg_adr_i < 12'h020) a_read : assert (reg_dat_o == f_read_q);
+      if (reg_ack_o && !reg_we_i && f_exists && reg_adr_i[4:0] == weir_nic_reg_pkg::Q_READY)
+        a_ready : assert (reg_dat_o == f_show_q);
+      if (reg_ack_o && !reg_we_i && f_exists && reg_adr_i[4:0] < weir_nic_reg_pkg::Q_READY)
+        a_read_memory : assert (reg_dat_o == queue_read_data_i);
       a_read_adr : assert (!queue_read_o || (!reg_we_i && queue_read_adr_o == reg_adr_i[10:0]));
       a_headroom : assert (headroom_o >= 5'd4 && headroom_o[1:0] == '0);
       // Inductive: NEXT and ACTIVE wait four cycles.
