@@ -57,6 +57,8 @@ test-proof: setup
 	@$(MAKE) --no-print-directory -C device/weir/tests prove scapy OUT=$(CURDIR)/build/weir-tests
 	@echo "== The multiqueue NIC: properties, and seeded faults that they find"
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" nic/formal/prove
+	@echo "== Mutants of the multiqueue NIC: one of each module"
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" nic/formal/mutate --every 10
 
 test-nic: setup
 	@echo "== NIC: cocotb"
