@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The jobs of one queue by earliest deadline first, and the test whether one more fits (thesis 8.3).
+//!
+//! A queue has `width` workers: one for partitioned EDF, all of them for the reference scheduler's global EDF. The first
+//! `width` jobs run. Nothing here acts: [`Queue::insert`] and [`Queue::remove`] say what is to be started and stopped.
+
+use std::time::Duration;
+
+use super::task::TaskId;
+use super::time::Instant;
+
+/// What handling a job costs besides its execution.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Costs {
+    /// From the decision to the program's first instruction.
+    pub start: Duration,
+    /// To stop a running job for a more urgent one, and to continue it.
+    pub preempt: Duration,
+}
+
+/// A job's needs.
+#[derive(Clone, Copy, Debug)]
+pub struct Job {
+    /// Whose it is.
+    pub id: TaskId,
+    /// When its result must leave.
+    pub deadline: Instant,
+    /// Worst-case execution time.
+    pub wcet: Duration,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    job: Job,
+    /// What it may still use until its worst case, when it last stood still.
+    left: Duration,
+    started: bool,
+    running_since: Option<Instant>,
+}
+
+impl Entry {
+    fn left(&self, now: Instant) -> Duration {
+        self.left.saturating_sub(self.running_since.map_or(Duration::ZERO, |since| now.since(since)))
+    }
+}
+
+/// What a change of the queue asks of the workers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Begin a job.
+    Start(TaskId),
+    /// Let a job stand still.
+    Stop(TaskId),
+    /// Go on with a job that stands still.
+    Continue(TaskId),
+}
+
+/// Jobs in the order of their deadlines.
+#[derive(Clone, Debug)]
+pub struct Queue {
+    width: usize,
+    costs: Costs,
+    jobs: Vec<Entry>,
+}
+
+impl Queue {
+    /// An empty queue before `width` workers.
+    pub fn new(width: usize, costs: Costs) -> Self {
+        Self { width, costs, jobs: Vec::new() }
+    }
+
+    /// How many jobs it has.
+    pub fn len(&self) -> usize {
+        self.jobs.len()
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.jobs.is_empty()
+    }
+
+    /// Whether the job is in it.
+    pub fn has(&self, id: TaskId) -> bool {
+        self.jobs.iter().any(|e| e.job.id == id)
+    }
+
+    /// Its jobs' names, most urgent first.
+    pub fn ids(&self) -> impl Iterator<Item = TaskId> {
+        self.jobs.iter().map(|e| e.job.id)
+    }
+
+    /// The sum of the jobs' densities: of each, the work that is left over the time that is left.
+    pub fn density(&self, now: Instant) -> f64 {
+        self.jobs.iter().map(|e| density(e.left(now), now, e.job.deadline)).sum::<f64>() / self.width as f64
+    }
+
+    /// Whether all jobs meet their deadlines with this one among them, each taking its worst case.
+    pub fn admits(&self, now: Instant, job: &Job) -> bool {
+        debug_assert_eq!(self.width, 1, "the acceptance test is of one worker's queue");
+        let place = self.jobs.partition_point(|e| e.job.deadline <= job.deadline);
+        let mut done = now;
+        for entry in &self.jobs[..place] {
+            done += self.time_to_end(entry, now);
+        }
+        done += job.wcet + self.costs.start;
+        if place == 0 && !self.jobs.is_empty() {
+            done += self.costs.preempt;
+        }
+        if done > job.deadline {
+            return false;
+        }
+        // Those before it are not delayed by it: what is true of them stays so.
+        self.jobs[place..].iter().all(|entry| {
+            done += self.time_to_end(entry, now);
+            done <= entry.job.deadline
+        })
+    }
+
+    fn time_to_end(&self, entry: &Entry, now: Instant) -> Duration {
+        entry.left(now) + if entry.started { Duration::ZERO } else { self.costs.start }
+    }
+
+    /// Adds a job; what is to be stopped and started comes in this order.
+    pub fn insert(&mut self, now: Instant, job: Job) -> Vec<Order> {
+        let place = self.jobs.partition_point(|e| e.job.deadline <= job.deadline);
+        self.jobs.insert(place, Entry { job, left: job.wcet, started: false, running_since: None });
+        self.settle(now)
+    }
+
+    /// Takes a job out that ended or was given up.
+    pub fn remove(&mut self, now: Instant, id: TaskId) -> Vec<Order> {
+        self.jobs.retain(|e| e.job.id != id);
+        self.settle(now)
+    }
+
+    /// When the first of the running jobs reaches its worst case.
+    pub fn overrun_at(&self) -> Option<(Instant, TaskId)> {
+        let running = self.jobs.iter().filter_map(|e| Some((e.running_since? + e.left, e.job.id)));
+        running.min_by_key(|(at, _)| *at)
+    }
+
+    fn settle(&mut self, now: Instant) -> Vec<Order> {
+        let mut orders = Vec::new();
+        for entry in self.jobs.iter_mut().skip(self.width) {
+            if entry.running_since.is_some() {
+                entry.left = entry.left(now);
+                entry.running_since = None;
+                orders.push(Order::Stop(entry.job.id));
+            }
+        }
+        for entry in self.jobs.iter_mut().take(self.width).filter(|e| e.running_since.is_none()) {
+            let id = entry.job.id;
+            orders.push(if entry.started { Order::Continue(id) } else { Order::Start(id) });
+            let cost = if entry.started { self.costs.preempt } else { self.costs.start };
+            entry.left += cost;
+            entry.started = true;
+            entry.running_since = Some(now);
+        }
+        debug_assert!(self.jobs.is_sorted_by_key(|e| e.job.deadline));
+        orders
+    }
+}
+
+/// Work over time; a job whose time is over counts as one that needs the whole worker.
+fn density(left: Duration, now: Instant, deadline: Instant) -> f64 {
+    left.as_secs_f64() / deadline.since(now).max(left).max(Duration::from_micros(1)).as_secs_f64()
+}
+
+/// How a queue is chosen among those that admit a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Strategy {
+    /// The first.
+    FirstFit,
+    /// The densest.
+    BestFit,
+    /// The least dense.
+    WorstFit,
+}
+
+/// Chooses among the queues that admit a job, given with their densities.
+pub fn choose<K>(strategy: Strategy, admitting: impl Iterator<Item = (K, f64)>) -> Option<K> {
+    let mut admitting = admitting;
+    let chosen = match strategy {
+        Strategy::FirstFit => admitting.next(),
+        Strategy::BestFit => admitting.reduce(|best, next| if next.1 > best.1 { next } else { best }),
+        Strategy::WorstFit => admitting.reduce(|best, next| if next.1 < best.1 { next } else { best }),
+    };
+    chosen.map(|(key, _)| key)
+}

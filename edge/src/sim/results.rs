@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What came of a run.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::core::task::Refusal;
+
+/// Counts and times of one run, or of several added up.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Results {
+    /// Runs that are in it.
+    pub runs: u64,
+    /// Tasks that devices submitted.
+    pub submitted: u64,
+    /// Tasks of which they were told that they are accepted.
+    pub accepted: u64,
+    /// Results that came before the deadline.
+    pub in_time: u64,
+    /// Results that came after it.
+    pub late: u64,
+    /// Accepted tasks whose program was stopped at its worst case.
+    pub overrun: u64,
+    /// Accepted tasks of which nothing more was heard.
+    pub lost: u64,
+    /// Accepted tasks given back early because the machine that ran them was lost.
+    pub given_back: u64,
+    /// Tasks that were not accepted, by reason.
+    pub rejected: BTreeMap<String, u64>,
+    /// Tasks that another machine took over.
+    pub taken_over: u64,
+    /// Times that a device gave up a node that did not answer.
+    pub retried: u64,
+    /// From a submission's arrival at a machine to the decision, in microseconds.
+    #[serde(skip)]
+    pub placing_us: Vec<f32>,
+    /// From a submission to the answer's arrival, in milliseconds.
+    #[serde(skip)]
+    pub answer_ms: Vec<f32>,
+    /// From a submission to the result's arrival, in milliseconds.
+    #[serde(skip)]
+    pub response_ms: Vec<f32>,
+    /// From a crash or silence until all others know, in milliseconds.
+    pub noticed_ms: Vec<f64>,
+    /// From a restart until all others know, in milliseconds.
+    pub back_ms: Vec<f64>,
+    /// Datagrams that machines sent to each other, for each and per second.
+    pub wire_messages: f64,
+    /// Their bytes, without UDP's and IP's headers.
+    pub wire_bytes: f64,
+    /// The longest that any machine's list of tasks was.
+    pub tasks_remembered_max: usize,
+    /// What must be true and was not.
+    pub wrong: Vec<String>,
+}
+
+impl Results {
+    /// Tasks that were accepted and in time, of all.
+    pub fn success(&self) -> f64 {
+        self.in_time as f64 / self.submitted.max(1) as f64
+    }
+
+    /// Of the accepted tasks, those that were in time.
+    pub fn kept(&self) -> f64 {
+        self.in_time as f64 / self.accepted.max(1) as f64
+    }
+
+    /// Adds another run.
+    pub fn add(&mut self, other: Self) {
+        let (a, b) = (self.runs as f64, other.runs as f64);
+        let mean = |x: f64, y: f64| (x * a + y * b) / (a + b);
+        self.wire_messages = mean(self.wire_messages, other.wire_messages);
+        self.wire_bytes = mean(self.wire_bytes, other.wire_bytes);
+        self.runs += other.runs;
+        self.submitted += other.submitted;
+        self.accepted += other.accepted;
+        self.in_time += other.in_time;
+        self.late += other.late;
+        self.overrun += other.overrun;
+        self.lost += other.lost;
+        self.given_back += other.given_back;
+        for (reason, count) in other.rejected {
+            *self.rejected.entry(reason).or_default() += count;
+        }
+        self.taken_over += other.taken_over;
+        self.retried += other.retried;
+        self.placing_us.extend(other.placing_us);
+        self.answer_ms.extend(other.answer_ms);
+        self.response_ms.extend(other.response_ms);
+        self.noticed_ms.extend(other.noticed_ms);
+        self.back_ms.extend(other.back_ms);
+        self.tasks_remembered_max = self.tasks_remembered_max.max(other.tasks_remembered_max);
+        self.wrong.extend(other.wrong);
+    }
+
+    /// Counts a refusal.
+    pub fn reject(&mut self, reason: Refusal) {
+        *self.rejected.entry(format!("{reason:?}")).or_default() += 1;
+    }
+}
+
+/// The value that this share of the others does not exceed.
+pub fn quantile(values: &[f32], share: f64) -> f32 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f32::total_cmp);
+    let place = (share * sorted.len() as f64).ceil() as usize;
+    sorted.get(place.max(1) - 1).copied().unwrap_or(f32::NAN)
+}

@@ -1,0 +1,564 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One run: machines, devices, and what passes between them, in the order of virtual time.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::check::Books;
+use super::network::{MachineClock, delays};
+use super::programs::Programs;
+use super::results::Results;
+use super::scenario::{Fault, Mode, Scenario, What};
+use crate::core::auth::SiteKey;
+use crate::core::client::{self, Client, Outcome};
+use crate::core::membership::Role;
+use crate::core::node::{self, Event, Node};
+use crate::core::task::{Exit, Refusal, TaskId};
+
+const PORT: u16 = 7400;
+const PROGRAM: &str = "job";
+/// After the last submission: until every deadline, and what is remembered beyond it, is over.
+const DRAIN_MAX: Duration = Duration::from_secs(30);
+/// How often it is looked whether all know of a fault.
+const WATCH: Duration = Duration::from_millis(5);
+
+enum Happening {
+    Arrive { from: SocketAddr, datagram: Vec<u8> },
+    Wake,
+    Submit,
+    End { id: TaskId, run: u32 },
+    Fault(usize),
+    Watch,
+}
+
+/// Ordered by time, then by when it was foreseen.
+struct Foreseen {
+    at: Duration,
+    count: u64,
+    machine: usize,
+    what: Happening,
+}
+
+impl PartialEq for Foreseen {
+    fn eq(&self, other: &Self) -> bool {
+        (self.at, self.count) == (other.at, other.count)
+    }
+}
+impl Eq for Foreseen {}
+impl PartialOrd for Foreseen {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Foreseen {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.at, self.count).cmp(&(other.at, other.count))
+    }
+}
+
+struct Device {
+    client: Client,
+    /// When its next task falls due.
+    next: Duration,
+    waiting: bool,
+    submitted: BTreeMap<TaskId, Submitted>,
+}
+
+struct Submitted {
+    at: Duration,
+    accepted: bool,
+}
+
+enum Kind {
+    Node(Box<Node>, Programs),
+    Device(Box<Device>),
+}
+
+struct Machine {
+    kind: Kind,
+    clock: MachineClock,
+    wake: Option<Duration>,
+    up: bool,
+    heard: bool,
+    cut_off: bool,
+    starts: u64,
+}
+
+struct Watched {
+    node: usize,
+    since: Duration,
+    down: bool,
+}
+
+/// One run.
+pub struct World<'a> {
+    scenario: &'a Scenario,
+    rng: ChaCha8Rng,
+    key: SiteKey,
+    now: Duration,
+    foreseen: BinaryHeap<Reverse<Foreseen>>,
+    count: u64,
+    machines: Vec<Machine>,
+    /// How many of the machines are nodes; they come first.
+    nodes: usize,
+    faults: Vec<Fault>,
+    watched: Vec<Watched>,
+    arrived: BTreeMap<TaskId, Duration>,
+    books: Books,
+    results: Results,
+    wire: (u64, u64),
+}
+
+/// Runs a scenario with one seed.
+pub fn run(scenario: &Scenario, seed: u64) -> Results {
+    let mut world = World::new(scenario, seed);
+    world.go();
+    world.close()
+}
+
+fn address(machine: usize) -> SocketAddr {
+    let machine = u32::try_from(machine).expect("there are fewer machines than addresses");
+    SocketAddr::from((Ipv4Addr::from_bits(Ipv4Addr::new(10, 0, 0, 1).to_bits() + machine), PORT))
+}
+
+fn machine_at(address: SocketAddr) -> Option<usize> {
+    match address {
+        SocketAddr::V4(a) => (a.ip().to_bits() as usize).checked_sub(Ipv4Addr::new(10, 0, 0, 1).to_bits() as usize),
+        SocketAddr::V6(_) => None,
+    }
+}
+
+fn ms(value: f64) -> Duration {
+    Duration::from_secs_f64(value / 1000.0)
+}
+
+impl<'a> World<'a> {
+    fn new(scenario: &'a Scenario, seed: u64) -> Self {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut key = [0; 32];
+        rng.fill_bytes(&mut key);
+        let mut faults = scenario.fault.clone();
+        faults.iter_mut().for_each(|fault| fault.at_s += scenario.warm_up_s);
+        let nodes = match scenario.mode {
+            Mode::Distributed => scenario.nodes,
+            Mode::Central => scenario.nodes + 1,
+            Mode::Reference => 1,
+        };
+        let mut world = Self {
+            scenario,
+            rng,
+            key: SiteKey::new(&key),
+            now: Duration::ZERO,
+            foreseen: BinaryHeap::new(),
+            count: 0,
+            machines: Vec::new(),
+            nodes,
+            faults,
+            watched: Vec::new(),
+            arrived: BTreeMap::new(),
+            books: Books::default(),
+            results: Results { runs: 1, ..Results::default() },
+            wire: (0, 0),
+        };
+        for index in 0..nodes {
+            let clock = MachineClock::random(scenario.clock.drift_ppm, &mut world.rng);
+            let kind = world.node(index, clock, 0);
+            world.add(kind, clock);
+        }
+        for _ in 0..scenario.clients {
+            let clock = MachineClock::random(scenario.clock.drift_ppm, &mut world.rng);
+            let kind = world.device(clock);
+            world.add(kind, clock);
+        }
+        for index in 0..world.faults.len() {
+            world.foresee(ms(1000.0 * world.faults[index].at_s), 0, Happening::Fault(index));
+        }
+        world
+    }
+
+    fn add(&mut self, kind: Kind, clock: MachineClock) {
+        let machine = Machine { kind, clock, wake: None, up: true, heard: true, cut_off: false, starts: 0 };
+        self.machines.push(machine);
+        let index = self.machines.len() - 1;
+        if let Kind::Device(device) = &self.machines[index].kind {
+            self.foresee(device.next, index, Happening::Submit);
+        }
+        self.after(index);
+    }
+
+    /// The machine of a fault's number: the scheduler comes before the workers.
+    fn faulty(&self, node: usize) -> usize {
+        node + usize::from(self.scenario.mode == Mode::Central)
+    }
+
+    fn node(&mut self, index: usize, clock: MachineClock, starts: u64) -> Kind {
+        let scenario = self.scenario;
+        let (role, workers) = match (scenario.mode, index) {
+            (Mode::Distributed, _) => (Role::Node, 1),
+            (Mode::Central, 0) => (Role::Scheduler, 0),
+            (Mode::Central, _) => (Role::Worker, 1),
+            (Mode::Reference, _) => (Role::Node, scenario.nodes),
+        };
+        let config = node::Config {
+            role,
+            workers,
+            reference: scenario.mode == Mode::Reference,
+            strategy: scenario.admission.strategy,
+            asked_max: scenario.admission.asked_max,
+            programs: vec![PROGRAM.to_owned()],
+            seeds: (0..3.min(self.nodes)).map(address).collect(),
+            neighbours: if role == Role::Scheduler { 2 * self.nodes } else { 16 },
+            clients_max: 100_000,
+            started_ms: starts,
+            ..node::Config::new(address(index))
+        };
+        let now = clock.at(self.now);
+        Kind::Node(Box::new(Node::new(config, self.key.clone(), now, self.rng.next_u64())), Programs::default())
+    }
+
+    fn device(&mut self, clock: MachineClock) -> Kind {
+        let scenario = self.scenario;
+        let first = self.rng.random_range(0..self.nodes);
+        let (uncertainty, margin) = match scenario.mode {
+            Mode::Reference => (0.0, Duration::ZERO),
+            _ => (scenario.admission.uncertainty, ms(scenario.admission.margin_ms)),
+        };
+        let config = client::Config {
+            nodes: vec![address(if scenario.mode == Mode::Distributed { first } else { 0 })],
+            uncertainty,
+            margin,
+            share: scenario.admission.share,
+            hello_period: ms(scenario.admission.hello_period_ms),
+            ..client::Config::default()
+        };
+        let client = Client::new(config, self.key.clone(), clock.at(self.now), self.rng.next_u64());
+        let next = ms(1000.0 * scenario.warm_up_s) + self.pause();
+        Kind::Device(Box::new(Device { client, next, waiting: false, submitted: BTreeMap::new() }))
+    }
+
+    fn pause(&mut self) -> Duration {
+        let even: f64 = self.rng.random_range(f64::MIN_POSITIVE..1.0);
+        Duration::from_secs_f64(-even.ln() / self.scenario.task.rate_per_s)
+    }
+
+    fn foresee(&mut self, at: Duration, machine: usize, what: Happening) {
+        self.count += 1;
+        self.foreseen.push(Reverse(Foreseen { at, count: self.count, machine, what }));
+    }
+
+    fn go(&mut self) {
+        let end = self.scenario.until() + DRAIN_MAX;
+        while let Some(Reverse(next)) = self.foreseen.pop()
+            && next.at <= end
+        {
+            self.now = next.at;
+            if self.now > self.scenario.until() && self.over() {
+                break;
+            }
+            self.happen(next.machine, next.what);
+        }
+    }
+
+    /// Whether nobody waits for anything, and nobody remembers anything.
+    fn over(&self) -> bool {
+        self.count % 256 == 0
+            && self.machines.iter().all(|m| match &m.kind {
+                Kind::Node(node, _) => !m.up || node.remembered().0 == 0,
+                Kind::Device(device) => device.client.under_way() == 0,
+            })
+    }
+
+    fn happen(&mut self, index: usize, what: Happening) {
+        let now = self.machines[index].clock.at(self.now);
+        let machine = &mut self.machines[index];
+        match what {
+            Happening::Fault(fault) => return self.fault(fault),
+            Happening::Watch => return self.watch(),
+            Happening::Wake if machine.wake != Some(self.now) || !machine.up => return,
+            Happening::Wake => {
+                machine.wake = None;
+                match &mut machine.kind {
+                    Kind::Node(node, _) => node.handle_timeout(now),
+                    Kind::Device(device) => device.client.handle_timeout(now),
+                }
+            }
+            Happening::Arrive { from, datagram } => {
+                if !machine.up || !machine.heard {
+                    return;
+                }
+                match &mut machine.kind {
+                    Kind::Node(node, _) => node.handle_datagram(now, from, &datagram),
+                    Kind::Device(device) => device.client.handle_datagram(now, from, &datagram),
+                }
+            }
+            Happening::Submit => self.submit(index),
+            Happening::End { id, run } => {
+                if let Kind::Node(node, programs) = &mut machine.kind
+                    && machine.up
+                    && let Some(execution) = programs.end(id, run)
+                {
+                    node.handle_exit(now, id, Exit::Done, execution, b"done".to_vec());
+                }
+            }
+        }
+        self.after(index);
+    }
+
+    fn submit(&mut self, index: usize) {
+        let pause = self.pause();
+        let task = &self.scenario.task;
+        let mean = task.slack_ms;
+        let deviation = task.slack_deviation_ms.unwrap_or(mean / 3.0);
+        // Box and Muller's transform of two even numbers into a normal one.
+        let (radius, angle): (f64, f64) = (self.rng.random_range(f64::MIN_POSITIVE..1.0), self.rng.random());
+        let normal = (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos();
+        let slack = (mean + deviation * normal).abs();
+        let machine = &mut self.machines[index];
+        let now = machine.clock.at(self.now);
+        let Kind::Device(device) = &mut machine.kind else { return };
+        if self.now > self.scenario.until() {
+            return;
+        }
+        if !device.submitted.is_empty() {
+            device.waiting = true;
+            return;
+        }
+        device.waiting = false;
+        device.next = device.next + pause;
+        let payload = vec![0; task.payload_bytes];
+        let id = device.client.submit(now, PROGRAM, payload, ms(task.wcet_ms), ms(task.wcet_ms + slack));
+        device.submitted.insert(id, Submitted { at: self.now, accepted: false });
+        self.results.submitted += 1;
+        let next = device.next.max(self.now);
+        self.foresee(next, index, Happening::Submit);
+    }
+
+    /// Carries out what a machine wants done, and foresees when it is to be woken.
+    fn after(&mut self, index: usize) {
+        while let Some(output) = match &mut self.machines[index].kind {
+            Kind::Node(node, _) => node.poll().map(Ok),
+            Kind::Device(device) => device.client.poll().map(Err),
+        } {
+            match output {
+                Ok(output) => self.node_output(index, output),
+                Err(client::Output::Send(to, datagram)) => self.send(index, to, &datagram),
+                Err(client::Output::Outcome(id, outcome)) => self.outcome(index, id, outcome),
+                Err(client::Output::GivenUp(..)) => self.results.retried += 1,
+            }
+        }
+        let machine = &mut self.machines[index];
+        let timeout = match &machine.kind {
+            Kind::Node(node, _) => node.timeout(),
+            Kind::Device(device) => device.client.timeout(),
+        };
+        if let Some(at) = machine.clock.when(timeout) {
+            let at = at.max(self.now);
+            if machine.wake.is_none_or(|wake| at < wake) {
+                machine.wake = Some(at);
+                self.foresee(at, index, Happening::Wake);
+            }
+        }
+    }
+
+    fn node_output(&mut self, index: usize, output: node::Output) {
+        let now = self.now;
+        let Kind::Node(_, programs) = &mut self.machines[index].kind else { return };
+        let ends = match output {
+            node::Output::Send(to, datagram) => return self.send(index, to, &datagram),
+            node::Output::Event(event) => return self.event(index, event),
+            node::Output::Start(_, task) => {
+                let settings = &self.scenario.task;
+                let overruns = self.rng.random_bool(settings.overrun_percent / 100.0);
+                let execution =
+                    if overruns { 2.0 * settings.wcet_ms } else { settings.execution_ms.unwrap_or(settings.wcet_ms) };
+                let (at, run) = programs.start(now, task.id, ms(execution));
+                Some((task.id, at, run))
+            }
+            node::Output::Stop(id) => {
+                programs.stop(now, id);
+                None
+            }
+            node::Output::Continue(id) => programs.go_on(now, id).map(|(at, run)| (id, at, run)),
+            node::Output::Kill(id) => {
+                programs.kill(id);
+                None
+            }
+        };
+        if let Some((id, at, run)) = ends {
+            self.foresee(at, index, Happening::End { id, run });
+        }
+    }
+
+    fn event(&mut self, index: usize, event: Event) {
+        self.books.note(address(index), event);
+        match event {
+            Event::Submitted(id) => {
+                self.arrived.entry(id).or_insert(self.now);
+            }
+            Event::Accepted(id, _) | Event::Refused(id, _) => {
+                if let Some(arrived) = self.arrived.remove(&id) {
+                    self.results.placing_us.push((self.now - arrived).as_secs_f32() * 1e6);
+                }
+            }
+            _ => {}
+        }
+        if let Kind::Node(node, _) = &self.machines[index].kind {
+            self.results.tasks_remembered_max = self.results.tasks_remembered_max.max(node.remembered().0);
+        }
+    }
+
+    fn outcome(&mut self, index: usize, id: TaskId, outcome: Outcome) {
+        let Kind::Device(device) = &mut self.machines[index].kind else { return };
+        let Some(submitted) = device.submitted.get_mut(&id) else {
+            self.books.wrong(format!("{id}: an outcome after the last: {outcome:?}"));
+            return;
+        };
+        let took = (self.now - submitted.at).as_secs_f32() * 1e3;
+        let results = &mut self.results;
+        let newly = !submitted.accepted;
+        if newly && !matches!(outcome, Outcome::Lost) {
+            results.answer_ms.push(took);
+        }
+        match &outcome {
+            Outcome::Accepted { .. } => {
+                results.accepted += u64::from(newly);
+                submitted.accepted = true;
+                return;
+            }
+            Outcome::Rejected(Refusal::Lost) => results.given_back += 1,
+            Outcome::Rejected(reason) => results.reject(*reason),
+            Outcome::Result { exit, lateness, .. } => {
+                // A result says that it was accepted even if the datagram that said so was lost.
+                results.accepted += u64::from(newly);
+                results.response_ms.push(took);
+                match exit {
+                    Exit::Done if *lateness <= 0 => results.in_time += 1,
+                    Exit::Done | Exit::Failed => results.late += 1,
+                    Exit::Overrun => results.overrun += 1,
+                }
+            }
+            Outcome::Lost => results.lost += 1,
+        }
+        device.submitted.remove(&id);
+        if std::mem::take(&mut device.waiting) {
+            self.foresee(self.now, index, Happening::Submit);
+        }
+    }
+
+    fn send(&mut self, from: usize, to: SocketAddr, datagram: &[u8]) {
+        let Some(to) = machine_at(to).filter(|to| *to < self.machines.len()) else { return };
+        let among_nodes = from < self.nodes && to < self.nodes;
+        if among_nodes && self.now >= ms(1000.0 * self.scenario.warm_up_s) && self.now <= self.scenario.until() {
+            self.wire.0 += 1;
+            self.wire.1 += datagram.len() as u64;
+        }
+        if !self.machines[from].heard || self.machines[from].cut_off != self.machines[to].cut_off {
+            return;
+        }
+        let way = if among_nodes { &self.scenario.wire } else { &self.scenario.link };
+        for delay in delays(way, &mut self.rng) {
+            let datagram = datagram.to_vec();
+            self.foresee(self.now + delay, to, Happening::Arrive { from: address(from), datagram });
+        }
+    }
+
+    fn fault(&mut self, fault: usize) {
+        let Fault { node, what, .. } = self.faults[fault];
+        let index = self.faulty(node);
+        match what {
+            What::Crash => {
+                self.machines[index].up = false;
+                self.books.crashed(address(index));
+                self.begin_watch(index, true);
+            }
+            What::Restart => {
+                let clock = self.machines[index].clock;
+                self.books.crashed(address(index));
+                let starts = self.machines[index].starts + 1;
+                let kind = self.node(index, clock, starts);
+                let machine = &mut self.machines[index];
+                (machine.kind, machine.up, machine.wake, machine.starts) = (kind, true, None, starts);
+                self.after(index);
+                self.begin_watch(index, false);
+            }
+            What::Silence => {
+                self.machines[index].heard = false;
+                self.begin_watch(index, true);
+            }
+            What::Heard => {
+                self.machines[index].heard = true;
+                self.begin_watch(index, false);
+            }
+            What::Partition => {
+                for other in 0..self.machines.len() {
+                    let in_turn = other >= self.nodes && other % 2 == 0;
+                    self.machines[other].cut_off = other <= index || in_turn;
+                }
+            }
+            What::Heal => self.machines.iter_mut().for_each(|m| m.cut_off = false),
+        }
+    }
+
+    fn begin_watch(&mut self, node: usize, down: bool) {
+        self.watched.retain(|w| w.node != node);
+        self.watched.push(Watched { node, since: self.now, down });
+        self.foresee(self.now + WATCH, 0, Happening::Watch);
+    }
+
+    /// Whether all know of what befell a machine.
+    fn watch(&mut self) {
+        let mut watched = std::mem::take(&mut self.watched);
+        watched.retain(|w| {
+            let others =
+                self.machines[..self.nodes].iter().enumerate().filter(|(i, m)| *i != w.node && m.up && m.heard);
+            let mut views = others.filter_map(|(_, m)| match &m.kind {
+                Kind::Node(node, _) => Some(node.knows(address(w.node))),
+                Kind::Device(_) => None,
+            });
+            if !views.all(|knows| knows != w.down) {
+                return true;
+            }
+            let took = (self.now - w.since).as_secs_f64() * 1e3;
+            if w.down {
+                self.results.noticed_ms.push(took)
+            } else {
+                self.results.back_ms.push(took)
+            }
+            false
+        });
+        self.watched = watched;
+        if !self.watched.is_empty() {
+            self.foresee(self.now + WATCH, 0, Happening::Watch);
+        }
+    }
+
+    fn close(mut self) -> Results {
+        let seconds = self.scenario.seconds * self.nodes as f64;
+        self.results.wire_messages = self.wire.0 as f64 / seconds;
+        self.results.wire_bytes = self.wire.1 as f64 / seconds;
+        for (index, machine) in self.machines.iter().enumerate() {
+            match &machine.kind {
+                Kind::Node(node, _) if machine.up => {
+                    let (tasks, _, _) = node.remembered();
+                    if tasks > 0 {
+                        self.books.wrong(format!("{}: remembers {tasks} tasks at the end", address(index)));
+                    }
+                    self.results.taken_over += node.counters().taken_over;
+                }
+                Kind::Node(..) => {}
+                Kind::Device(device) => {
+                    for id in device.submitted.keys() {
+                        self.books.wrong(format!("{id}: no outcome at the end"));
+                    }
+                }
+            }
+        }
+        self.results.wrong = self.books.close();
+        self.results
+    }
+}
