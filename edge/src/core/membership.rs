@@ -27,8 +27,10 @@ pub enum Role {
 /// A node as the others know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
-    /// Where it is.
+    /// Where the others reach it.
     pub address: SocketAddr,
+    /// Where clients reach it.
+    pub for_clients: SocketAddr,
     /// Its session, another one after each start.
     pub session: u64,
     /// How often it came back after the others took it for dead, in this session.
@@ -136,7 +138,8 @@ impl Membership {
 
     /// Asks the node at an address for the members. Its session need not be known.
     pub fn join(&mut self, address: SocketAddr) {
-        let unknown = Member { address, session: 0, comeback: 0, started_ms: 0, role: Role::Node };
+        let unknown =
+            Member { address, for_clients: address, session: 0, comeback: 0, started_ms: 0, role: Role::Node };
         // It fails only if the packet has no room for a header.
         let _ = self.foca.announce(unknown, &mut self.runtime);
     }

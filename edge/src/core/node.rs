@@ -39,6 +39,8 @@ const RESULT_SENT_MAX: u8 = 8;
 pub struct Config {
     /// Where the others reach it.
     pub address: SocketAddr,
+    /// Where clients reach it, if that is elsewhere.
+    pub for_clients: Option<SocketAddr>,
     /// What it is to the others.
     pub role: Role,
     /// How many jobs it can run at once. A scheduler has 0.
@@ -79,6 +81,7 @@ impl Config {
     pub fn new(address: SocketAddr) -> Self {
         Self {
             address,
+            for_clients: None,
             role: Role::Node,
             workers: 1,
             strategy: Strategy::WorstFit,
@@ -232,8 +235,14 @@ impl Node {
     pub fn new(config: Config, key: SiteKey, now: Instant, seed: u64) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let session = rng.next_u64();
-        let own =
-            Member { address: config.address, session, comeback: 0, started_ms: config.started_ms, role: config.role };
+        let own = Member {
+            address: config.address,
+            for_clients: config.for_clients.unwrap_or(config.address),
+            session,
+            comeback: 0,
+            started_ms: config.started_ms,
+            role: config.role,
+        };
         let queues = match config.reference {
             true => vec![Queue::new(config.workers, config.costs)],
             false => (0..config.workers).map(|_| Queue::new(1, config.costs)).collect(),
@@ -446,7 +455,7 @@ impl Node {
         client.heard = now;
         let token = client.token;
         let others = self.neighbours().filter(|p| p.member.role != Role::Worker).take(OTHERS_MAX);
-        let others = others.map(|p| p.member.address).collect();
+        let others = others.map(|p| p.member.for_clients).collect();
         let density = (1000.0 * self.density(now)) as u32;
         let welcome = Message::Welcome { asked_at: header.sent_at, token, density, others };
         self.send(now, from, header.sender, &welcome);
