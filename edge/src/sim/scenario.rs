@@ -177,14 +177,23 @@ impl Scenario {
     }
 }
 
-/// A file's rows: the text of what varies in each, and its scenario.
-pub fn read(path: &Path) -> Result<Vec<(Vec<(String, String)>, Scenario)>, String> {
+/// What one row of the result is of.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// What varies in the file, and its value here.
+    pub varied: Vec<(String, String)>,
+    /// All of it.
+    pub scenario: Scenario,
+}
+
+/// A file's rows.
+pub fn read(path: &Path) -> Result<Vec<Row>, String> {
     let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
     parse(&text).map_err(|e| format!("{}: {e}", path.display()))
 }
 
 /// See [`read`].
-pub fn parse(text: &str) -> Result<Vec<(Vec<(String, String)>, Scenario)>, String> {
+pub fn parse(text: &str) -> Result<Vec<Row>, String> {
     let mut table: toml::Table = text.parse().map_err(|e: toml::de::Error| e.to_string())?;
     let mut rows: Vec<Vec<(String, toml::Value)>> = vec![Vec::new()];
     if let Some(vary) = table.remove("vary") {
@@ -202,7 +211,8 @@ pub fn parse(text: &str) -> Result<Vec<(Vec<(String, String)>, Scenario)>, Strin
         }
         let scenario = table_to_scenario(table, &row, text)?;
         check(&scenario)?;
-        Ok((row.into_iter().map(|(key, value)| (key, value.to_string().replace('"', ""))).collect(), scenario))
+        let varied = row.into_iter().map(|(key, value)| (key, value.to_string().replace('"', ""))).collect();
+        Ok(Row { varied, scenario })
     });
     scenarios.collect()
 }

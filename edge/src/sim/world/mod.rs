@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One run: machines, devices, and what passes between them, in the order of virtual time.
 
+mod devices;
+mod troubles;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -191,11 +194,6 @@ impl<'a> World<'a> {
         self.after(index);
     }
 
-    /// The machine of a fault's number: the scheduler comes before the workers.
-    fn faulty(&self, node: usize) -> usize {
-        node + usize::from(self.scenario.mode == Mode::Central)
-    }
-
     fn node(&mut self, index: usize, clock: MachineClock, starts: u64) -> Kind {
         let scenario = self.scenario;
         let (role, workers) = match (scenario.mode, index) {
@@ -221,31 +219,6 @@ impl<'a> World<'a> {
         Kind::Node(Box::new(Node::new(config, self.key.clone(), now, self.rng.next_u64())), Programs::default())
     }
 
-    fn device(&mut self, clock: MachineClock) -> Kind {
-        let scenario = self.scenario;
-        let first = self.rng.random_range(0..self.nodes);
-        let (uncertainty, margin) = match scenario.mode {
-            Mode::Reference => (0.0, Duration::ZERO),
-            _ => (scenario.admission.uncertainty, ms(scenario.admission.margin_ms)),
-        };
-        let config = client::Config {
-            nodes: vec![address(if scenario.mode == Mode::Distributed { first } else { 0 })],
-            uncertainty,
-            margin,
-            share: scenario.admission.share,
-            hello_period: ms(scenario.admission.hello_period_ms),
-            ..client::Config::default()
-        };
-        let client = Client::new(config, self.key.clone(), clock.at(self.now), self.rng.next_u64());
-        let next = ms(1000.0 * scenario.warm_up_s) + self.pause();
-        Kind::Device(Box::new(Device { client, next, waiting: false, submitted: BTreeMap::new() }))
-    }
-
-    fn pause(&mut self) -> Duration {
-        let even: f64 = self.rng.random_range(f64::MIN_POSITIVE..1.0);
-        Duration::from_secs_f64(-even.ln() / self.scenario.task.rate_per_s)
-    }
-
     fn foresee(&mut self, at: Duration, machine: usize, what: Happening) {
         self.count += 1;
         self.foreseen.push(Reverse(Foreseen { at, count: self.count, machine, what }));
@@ -266,7 +239,7 @@ impl<'a> World<'a> {
 
     /// Whether nobody waits for anything, and nobody remembers anything.
     fn over(&self) -> bool {
-        self.count % 256 == 0
+        self.count.is_multiple_of(256)
             && self.machines.iter().all(|m| match &m.kind {
                 Kind::Node(node, _) => !m.up || node.remembered().0 == 0,
                 Kind::Device(device) => device.client.under_way() == 0,
@@ -307,35 +280,6 @@ impl<'a> World<'a> {
             }
         }
         self.after(index);
-    }
-
-    fn submit(&mut self, index: usize) {
-        let pause = self.pause();
-        let task = &self.scenario.task;
-        let mean = task.slack_ms;
-        let deviation = task.slack_deviation_ms.unwrap_or(mean / 3.0);
-        // Box and Muller's transform of two even numbers into a normal one.
-        let (radius, angle): (f64, f64) = (self.rng.random_range(f64::MIN_POSITIVE..1.0), self.rng.random());
-        let normal = (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos();
-        let slack = (mean + deviation * normal).abs();
-        let machine = &mut self.machines[index];
-        let now = machine.clock.at(self.now);
-        let Kind::Device(device) = &mut machine.kind else { return };
-        if self.now > self.scenario.until() {
-            return;
-        }
-        if !device.submitted.is_empty() {
-            device.waiting = true;
-            return;
-        }
-        device.waiting = false;
-        device.next = device.next + pause;
-        let payload = vec![0; task.payload_bytes];
-        let id = device.client.submit(now, PROGRAM, payload, ms(task.wcet_ms), ms(task.wcet_ms + slack));
-        device.submitted.insert(id, Submitted { at: self.now, accepted: false });
-        self.results.submitted += 1;
-        let next = device.next.max(self.now);
-        self.foresee(next, index, Happening::Submit);
     }
 
     /// Carries out what a machine wants done, and foresees when it is to be woken.
@@ -412,44 +356,6 @@ impl<'a> World<'a> {
         }
     }
 
-    fn outcome(&mut self, index: usize, id: TaskId, outcome: Outcome) {
-        let Kind::Device(device) = &mut self.machines[index].kind else { return };
-        let Some(submitted) = device.submitted.get_mut(&id) else {
-            self.books.wrong(format!("{id}: an outcome after the last: {outcome:?}"));
-            return;
-        };
-        let took = (self.now - submitted.at).as_secs_f32() * 1e3;
-        let results = &mut self.results;
-        let newly = !submitted.accepted;
-        if newly && !matches!(outcome, Outcome::Lost) {
-            results.answer_ms.push(took);
-        }
-        match &outcome {
-            Outcome::Accepted { .. } => {
-                results.accepted += u64::from(newly);
-                submitted.accepted = true;
-                return;
-            }
-            Outcome::Rejected(Refusal::Lost) => results.given_back += 1,
-            Outcome::Rejected(reason) => results.reject(*reason),
-            Outcome::Result { exit, lateness, .. } => {
-                // A result says that it was accepted even if the datagram that said so was lost.
-                results.accepted += u64::from(newly);
-                results.response_ms.push(took);
-                match exit {
-                    Exit::Done if *lateness <= 0 => results.in_time += 1,
-                    Exit::Done | Exit::Failed => results.late += 1,
-                    Exit::Overrun => results.overrun += 1,
-                }
-            }
-            Outcome::Lost => results.lost += 1,
-        }
-        device.submitted.remove(&id);
-        if std::mem::take(&mut device.waiting) {
-            self.foresee(self.now, index, Happening::Submit);
-        }
-    }
-
     fn send(&mut self, from: usize, to: SocketAddr, datagram: &[u8]) {
         let Some(to) = machine_at(to).filter(|to| *to < self.machines.len()) else { return };
         let among_nodes = from < self.nodes && to < self.nodes;
@@ -464,76 +370,6 @@ impl<'a> World<'a> {
         for delay in delays(way, &mut self.rng) {
             let datagram = datagram.to_vec();
             self.foresee(self.now + delay, to, Happening::Arrive { from: address(from), datagram });
-        }
-    }
-
-    fn fault(&mut self, fault: usize) {
-        let Fault { node, what, .. } = self.faults[fault];
-        let index = self.faulty(node);
-        match what {
-            What::Crash => {
-                self.machines[index].up = false;
-                self.books.crashed(address(index));
-                self.begin_watch(index, true);
-            }
-            What::Restart => {
-                let clock = self.machines[index].clock;
-                self.books.crashed(address(index));
-                let starts = self.machines[index].starts + 1;
-                let kind = self.node(index, clock, starts);
-                let machine = &mut self.machines[index];
-                (machine.kind, machine.up, machine.wake, machine.starts) = (kind, true, None, starts);
-                self.after(index);
-                self.begin_watch(index, false);
-            }
-            What::Silence => {
-                self.machines[index].heard = false;
-                self.begin_watch(index, true);
-            }
-            What::Heard => {
-                self.machines[index].heard = true;
-                self.begin_watch(index, false);
-            }
-            What::Partition => {
-                for other in 0..self.machines.len() {
-                    let in_turn = other >= self.nodes && other % 2 == 0;
-                    self.machines[other].cut_off = other <= index || in_turn;
-                }
-            }
-            What::Heal => self.machines.iter_mut().for_each(|m| m.cut_off = false),
-        }
-    }
-
-    fn begin_watch(&mut self, node: usize, down: bool) {
-        self.watched.retain(|w| w.node != node);
-        self.watched.push(Watched { node, since: self.now, down });
-        self.foresee(self.now + WATCH, 0, Happening::Watch);
-    }
-
-    /// Whether all know of what befell a machine.
-    fn watch(&mut self) {
-        let mut watched = std::mem::take(&mut self.watched);
-        watched.retain(|w| {
-            let others =
-                self.machines[..self.nodes].iter().enumerate().filter(|(i, m)| *i != w.node && m.up && m.heard);
-            let mut views = others.filter_map(|(_, m)| match &m.kind {
-                Kind::Node(node, _) => Some(node.knows(address(w.node))),
-                Kind::Device(_) => None,
-            });
-            if !views.all(|knows| knows != w.down) {
-                return true;
-            }
-            let took = (self.now - w.since).as_secs_f64() * 1e3;
-            if w.down {
-                self.results.noticed_ms.push(took)
-            } else {
-                self.results.back_ms.push(took)
-            }
-            false
-        });
-        self.watched = watched;
-        if !self.watched.is_empty() {
-            self.foresee(self.now + WATCH, 0, Happening::Watch);
         }
     }
 

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The other machines: who is there, how much they have to do, and what happens when one is not there any more.
+
+use super::*;
+
+impl Node {
+    pub(super) fn check_peer(&mut self, now: Instant, from: SocketAddr, header: Header) -> Result<&mut Peer, Dropped> {
+        let ours = self.pen.session();
+        let peer = self.peers.get_mut(&from).filter(|p| p.member.session == header.sender && header.token == ours);
+        let peer = peer.ok_or(Dropped::Stranger)?;
+        if !peer.window.accept(header.sequence) {
+            return Err(Dropped::Replayed);
+        }
+        peer.heard = Some(now);
+        peer.link.came(now, header.sent_at);
+        Ok(peer)
+    }
+
+    pub(super) fn after_membership(&mut self, now: Instant) {
+        while let Some((to, bytes)) = self.membership.to_send() {
+            self.send(now, to.address, to.session, &Message::Membership(bytes));
+        }
+        while let Some((after, timer)) = self.membership.to_schedule() {
+            self.after(now, after, Timer::Membership(timer));
+        }
+        while let Some(change) = self.membership.change() {
+            match change {
+                Change::Up(member) => self.came_up(now, member),
+                Change::Down(member) => self.went_down(now, member),
+                Change::WeWereDead => self.we_were_dead(now),
+            }
+        }
+    }
+
+    pub(super) fn came_up(&mut self, now: Instant, member: Member) {
+        if let Some(peer) = self.peers.get_mut(&member.address)
+            && peer.member.session == member.session
+        {
+            peer.member = member;
+            return;
+        }
+        let peer = Peer {
+            member,
+            density: 0.0,
+            heard: None,
+            link: Link::default(),
+            window: Window::default(),
+            mirror: Queue::new(1, self.config.costs),
+        };
+        self.peers.insert(member.address, Box::new(peer));
+        if self.is_neighbour(member.address) {
+            let density = (1000.0 * self.density(now)) as u32;
+            self.tell(now, member.address, &Message::Load { density });
+        }
+    }
+
+    pub(super) fn went_down(&mut self, now: Instant, member: Member) {
+        let address = member.address;
+        if self.peers.get(&address).is_none_or(|p| p.member.session != member.session) {
+            return;
+        }
+        self.peers.remove(&address);
+        let mut concerned: Vec<TaskId> = Vec::new();
+        let mut unguarded: Vec<TaskId> = Vec::new();
+        for (id, record) in &mut self.tasks {
+            match &record.state {
+                State::Away { holder, disowned: false } if *holder == address => concerned.push(*id),
+                State::Asking { peer, .. } if *peer == address => concerned.push(*id),
+                State::Here { guardian: Some(guardian), .. } if *guardian == address => unguarded.push(*id),
+                _ => {}
+            }
+        }
+        // The order of a hash map is not one that a seed repeats.
+        let by_deadline = |tasks: &HashMap<TaskId, Record>, id: &TaskId| (tasks[id].task.leave_by, *id);
+        concerned.sort_by_key(|id| by_deadline(&self.tasks, id));
+        unguarded.sort_by_key(|id| by_deadline(&self.tasks, id));
+        for id in concerned {
+            self.given_up(now, id, address);
+            self.place(now, id, vec![address]);
+        }
+        for id in unguarded {
+            self.given_up(now, id, address);
+            let next = self.guardian(&[]);
+            if let Some(Record { state: State::Here { guardian, .. }, .. }) = self.tasks.get_mut(&id) {
+                *guardian = next;
+                self.give_copy(now, id);
+            }
+        }
+    }
+
+    /// The others have given up what we run, and have it run elsewhere.
+    pub(super) fn we_were_dead(&mut self, now: Instant) {
+        let guarded = |r: &Record| matches!(r.state, State::Here { guardian: Some(_), .. });
+        let mut lost: Vec<TaskId> = self.tasks.iter().filter(|(_, r)| guarded(r)).map(|(id, _)| *id).collect();
+        lost.sort();
+        for record in self.tasks.values_mut() {
+            if let State::Away { disowned, .. } = &mut record.state {
+                *disowned = true;
+            }
+        }
+        for id in lost {
+            self.take_from_queue(now, id);
+            if let Some(record) = self.tasks.get_mut(&id) {
+                record.state = State::Refused(Refusal::Lost);
+            }
+        }
+    }
+
+    pub(super) fn given_up(&mut self, now: Instant, id: TaskId, holder: SocketAddr) {
+        if let Some(peer) = self.peers.get_mut(&holder) {
+            peer.mirror.remove(now, id);
+        }
+        self.out.push_back(Output::Event(Event::GivenUp(id, holder)));
+    }
+
+    /// Those with whom loads and tasks are exchanged: the next in the order of addresses, on both sides.
+    pub(super) fn neighbours(&self) -> impl Iterator<Item = &Peer> {
+        let own = self.config.address;
+        let half = self.config.neighbours / 2;
+        let up = self.peers.range(own..).chain(self.peers.range(..own)).take(half);
+        let down = self.peers.range(..own).rev().chain(self.peers.range(own..).rev());
+        let down = down.take(half.min(self.peers.len().saturating_sub(half)));
+        up.chain(down).map(|(_, peer)| &**peer)
+    }
+
+    pub(super) fn is_neighbour(&self, address: SocketAddr) -> bool {
+        self.neighbours().any(|p| p.member.address == address)
+    }
+
+    /// Who is to keep a copy of what we run.
+    pub(super) fn guardian(&self, except: &[SocketAddr]) -> Option<SocketAddr> {
+        if self.config.role != Role::Node {
+            return None;
+        }
+        let nodes = self.neighbours().filter(|p| p.member.role == Role::Node && p.heard.is_some());
+        nodes.map(|p| p.member.address).find(|address| !except.contains(address))
+    }
+
+    pub(super) fn give_copy(&mut self, now: Instant, id: TaskId) {
+        let Some(Record { task, state: State::Here { guardian: Some(guardian), .. }, .. }) = self.tasks.get(&id) else {
+            return;
+        };
+        let (task, guardian) = (task.clone(), *guardian);
+        if let Some(task) = self.in_clock_of(now, guardian, task) {
+            self.tell(now, guardian, &Message::Guard(task));
+        }
+    }
+
+    /// A task with its time in a peer's clock. It errs by the delay between the two, to the early side.
+    pub(super) fn in_clock_of(&self, now: Instant, peer: SocketAddr, mut task: Task) -> Option<Task> {
+        let offset_and_delay = self.peers.get(&peer)?.link.one_way(now, 0.0)?;
+        task.leave_by = task.leave_by.shifted(-offset_and_delay);
+        Some(task)
+    }
+
+    pub(super) fn share_load(&mut self, now: Instant) {
+        let density = (1000.0 * self.density(now)) as u32;
+        let to: Vec<SocketAddr> = self.neighbours().map(|p| p.member.address).collect();
+        for address in to {
+            self.tell(now, address, &Message::Load { density });
+        }
+        self.after(now, self.config.load_period, Timer::Load);
+    }
+
+    /// Once a second: joins again who is alone, forgets who is silent.
+    pub(super) fn sweep(&mut self, now: Instant) {
+        if self.peers.is_empty() {
+            for seed in self.config.seeds.clone() {
+                if seed != self.config.address {
+                    self.membership.join(seed);
+                }
+            }
+            self.after_membership(now);
+        }
+        self.clients.retain(|_, client| now.since(client.heard) <= CLIENT_SILENT_MAX);
+        let period = if self.peers.is_empty() { Duration::from_millis(200) } else { Duration::from_secs(1) };
+        self.after(now, period, Timer::Sweep);
+    }
+}

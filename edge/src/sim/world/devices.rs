@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What devices submit, and what becomes of it.
+
+use super::*;
+
+impl World<'_> {
+    pub(super) fn device(&mut self, clock: MachineClock) -> Kind {
+        let scenario = self.scenario;
+        let first = self.rng.random_range(0..self.nodes);
+        let (uncertainty, margin) = match scenario.mode {
+            Mode::Reference => (0.0, Duration::ZERO),
+            _ => (scenario.admission.uncertainty, ms(scenario.admission.margin_ms)),
+        };
+        let config = client::Config {
+            nodes: vec![address(if scenario.mode == Mode::Distributed { first } else { 0 })],
+            uncertainty,
+            margin,
+            share: scenario.admission.share,
+            hello_period: ms(scenario.admission.hello_period_ms),
+            ..client::Config::default()
+        };
+        let client = Client::new(config, self.key.clone(), clock.at(self.now), self.rng.next_u64());
+        let next = ms(1000.0 * scenario.warm_up_s) + self.pause();
+        Kind::Device(Box::new(Device { client, next, waiting: false, submitted: BTreeMap::new() }))
+    }
+
+    pub(super) fn pause(&mut self) -> Duration {
+        let even: f64 = self.rng.random_range(f64::MIN_POSITIVE..1.0);
+        Duration::from_secs_f64(-even.ln() / self.scenario.task.rate_per_s)
+    }
+
+    pub(super) fn submit(&mut self, index: usize) {
+        let pause = self.pause();
+        let task = &self.scenario.task;
+        let mean = task.slack_ms;
+        let deviation = task.slack_deviation_ms.unwrap_or(mean / 3.0);
+        // Box and Muller's transform of two even numbers into a normal one.
+        let (radius, angle): (f64, f64) = (self.rng.random_range(f64::MIN_POSITIVE..1.0), self.rng.random());
+        let normal = (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos();
+        let slack = (mean + deviation * normal).abs();
+        let machine = &mut self.machines[index];
+        let now = machine.clock.at(self.now);
+        let Kind::Device(device) = &mut machine.kind else { return };
+        if self.now > self.scenario.until() {
+            return;
+        }
+        if !device.submitted.is_empty() {
+            device.waiting = true;
+            return;
+        }
+        device.waiting = false;
+        device.next += pause;
+        let payload = vec![0; task.payload_bytes];
+        let id = device.client.submit(now, PROGRAM, payload, ms(task.wcet_ms), ms(task.wcet_ms + slack));
+        device.submitted.insert(id, Submitted { at: self.now, accepted: false });
+        self.results.submitted += 1;
+        let next = device.next.max(self.now);
+        self.foresee(next, index, Happening::Submit);
+    }
+
+    pub(super) fn outcome(&mut self, index: usize, id: TaskId, outcome: Outcome) {
+        let Kind::Device(device) = &mut self.machines[index].kind else { return };
+        let Some(submitted) = device.submitted.get_mut(&id) else {
+            self.books.wrong(format!("{id}: an outcome after the last: {outcome:?}"));
+            return;
+        };
+        let took = (self.now - submitted.at).as_secs_f32() * 1e3;
+        let results = &mut self.results;
+        let newly = !submitted.accepted;
+        if newly && !matches!(outcome, Outcome::Lost) {
+            results.answer_ms.push(took);
+        }
+        match &outcome {
+            Outcome::Accepted { .. } => {
+                results.accepted += u64::from(newly);
+                submitted.accepted = true;
+                return;
+            }
+            Outcome::Rejected(Refusal::Lost) => results.given_back += 1,
+            Outcome::Rejected(reason) => results.reject(*reason),
+            Outcome::Result { exit, lateness, .. } => {
+                // A result says that it was accepted even if the datagram that said so was lost.
+                results.accepted += u64::from(newly);
+                results.response_ms.push(took);
+                match exit {
+                    Exit::Done if *lateness <= 0 => results.in_time += 1,
+                    Exit::Done | Exit::Failed => results.late += 1,
+                    Exit::Overrun => results.overrun += 1,
+                }
+            }
+            Outcome::Lost => results.lost += 1,
+        }
+        device.submitted.remove(&id);
+        if std::mem::take(&mut device.waiting) {
+            self.foresee(self.now, index, Happening::Submit);
+        }
+    }
+}
