@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use rand::{Rng, SeedableRng};
+use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::auth::SiteKey;
@@ -16,7 +16,10 @@ use super::task::{Exit, Refusal, Task, TaskId};
 use super::time::Instant;
 
 /// Nodes that are known at once.
-const NODES_MAX: usize = 16;
+const NODES_MAX: usize = 8;
+/// How often one that is not close is asked whether it is still there, and how often one of these makes room for another
+/// that a node names.
+const EXCHANGE_PERIOD: Duration = Duration::from_secs(2);
 /// How often a task is sent to one node before another is tried.
 const SENT_MAX: u8 = 2;
 /// How many nodes are tried for one task.
@@ -39,7 +42,7 @@ pub struct Config {
     pub margin: Duration,
     /// How many nodes are kept close: those with the shortest round trips.
     pub closest: usize,
-    /// How often these are measured; the others once in a second.
+    /// How often these are measured; the others every two seconds.
     pub hello_period: Duration,
     /// How much longer than the longest round trip an answer may take.
     pub answer: Duration,
@@ -105,6 +108,8 @@ struct Known {
     window: Window,
     next_hello: Instant,
     unanswered: u32,
+    /// How much it has to do, by its last welcome: in halves of a worker.
+    load: u32,
     /// By which the client breaks ties.
     rank: u64,
 }
@@ -125,6 +130,7 @@ pub struct Client {
     config: Config,
     pen: Pen,
     rng: ChaCha8Rng,
+    next_exchange: Instant,
     nodes: BTreeMap<SocketAddr, Known>,
     tasks: BTreeMap<u32, Pending>,
     submitted: u32,
@@ -139,6 +145,7 @@ impl Client {
         let mut client = Self {
             pen: Pen::new(key, rng.next_u64()),
             rng,
+            next_exchange: now,
             nodes: BTreeMap::new(),
             tasks: BTreeMap::new(),
             submitted: 0,
@@ -274,10 +281,11 @@ impl Client {
             }
         }
         match message {
-            Message::Welcome { asked_at, token, others, .. } => {
+            Message::Welcome { asked_at, token, density, others } => {
                 let Some(known) = self.nodes.get_mut(&from) else { return Err(Dropped::Stranger) };
                 known.token = token;
                 known.unanswered = 0;
+                known.load = density / 500;
                 known.link.answered(now, asked_at);
                 for other in others {
                     self.learn(now, other);
@@ -377,8 +385,20 @@ impl Client {
     }
 
     fn learn(&mut self, now: Instant, address: SocketAddr) {
-        if self.nodes.len() >= NODES_MAX || self.nodes.contains_key(&address) {
+        if self.nodes.contains_key(&address) {
             return;
+        }
+        if self.nodes.len() >= NODES_MAX {
+            if now < self.next_exchange {
+                return;
+            }
+            self.next_exchange = now + EXCHANGE_PERIOD;
+            let near: Vec<SocketAddr> = self.closest(now).iter().take(self.config.closest).map(|(a, _)| *a).collect();
+            let busy: Vec<SocketAddr> = self.tasks.values().map(|pending| pending.node).collect();
+            let idle: Vec<SocketAddr> =
+                self.nodes.keys().filter(|a| !near.contains(a) && !busy.contains(a)).copied().collect();
+            let Some(goes) = idle.get(self.rng.random_range(0..idle.len().max(1))) else { return };
+            self.nodes.remove(goes);
         }
         let known = Known {
             session: 0,
@@ -387,6 +407,7 @@ impl Client {
             window: Window::default(),
             next_hello: now,
             unanswered: 0,
+            load: 0,
             rank: self.rng.next_u64(),
         };
         self.nodes.insert(address, known);
@@ -397,7 +418,7 @@ impl Client {
         let settled = self.nodes.len() <= self.config.closest;
         let Some(known) = self.nodes.get_mut(&address) else { return };
         known.unanswered += 1;
-        let period = if near || settled { self.config.hello_period } else { Duration::from_secs(1) };
+        let period = if near || settled { self.config.hello_period } else { EXCHANGE_PERIOD };
         known.next_hello = now + period;
         self.send(now, address, 0, &Message::Hello);
     }
@@ -409,11 +430,11 @@ impl Client {
 }
 
 impl Known {
-    /// By which nodes are chosen: the round trip in whole milliseconds, then the client's own order, so that not all
-    /// clients turn to the same of several equals. None if it does not answer.
-    fn order(&self, now: Instant) -> Option<(u128, u64)> {
+    /// By which nodes are chosen: the round trip in whole milliseconds, then how much they have to do, then the client's
+    /// own order, so that not all clients turn to the same of several equals. None if it does not answer.
+    fn order(&self, now: Instant) -> Option<(u128, u32, u64)> {
         let answers = self.token != 0 && self.unanswered <= UNANSWERED_MAX;
         answers.then_some(())?;
-        Some((self.link.round_trip_min(now)?.as_millis(), self.rank))
+        Some((self.link.round_trip_min(now)?.as_millis(), self.load, self.rank))
     }
 }
