@@ -108,7 +108,7 @@ struct Known {
     window: Window,
     next_hello: Instant,
     unanswered: u32,
-    /// How much it has to do, by its last welcome: in halves of a worker.
+    /// How much it has to do, by its last welcome: in quarters of a worker.
     load: u32,
     /// By which the client breaks ties.
     rank: u64,
@@ -285,7 +285,7 @@ impl Client {
                 let Some(known) = self.nodes.get_mut(&from) else { return Err(Dropped::Stranger) };
                 known.token = token;
                 known.unanswered = 0;
-                known.load = density / 500;
+                known.load = density / 250;
                 known.link.answered(now, asked_at);
                 for other in others {
                     self.learn(now, other);

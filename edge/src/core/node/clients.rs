@@ -21,8 +21,10 @@ impl Node {
         }
         client.heard = now;
         let token = client.token;
-        let others = self.neighbours().filter(|p| p.member.role != Role::Worker).take(OTHERS_MAX);
-        let others = others.map(|p| p.member.for_clients).collect();
+        // Others from anywhere, so that clients spread over the site and find the nearest.
+        let first = if self.peers.is_empty() { 0 } else { self.rng.random_range(0..self.peers.len()) };
+        let others = self.peers.values().cycle().skip(first).take(self.peers.len().min(OTHERS_MAX));
+        let others = others.filter(|p| p.member.role != Role::Worker).map(|p| p.member.for_clients).collect();
         let density = (1000.0 * self.density(now)) as u32;
         let welcome = Message::Welcome { asked_at: header.sent_at, token, density, others };
         self.send(now, from, header.sender, &welcome);
