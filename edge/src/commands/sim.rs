@@ -133,8 +133,7 @@ fn table(args: &Args, rows: &[Row]) -> ExitCode {
 fn columns(rows: &[Row]) -> Vec<Vec<String>> {
     let first = rows.first().map(|row| row.varied.clone()).unwrap_or_default();
     let column = |(i, (key, _)): (usize, &(String, String))| {
-        let name = key.rsplit('.').next().unwrap_or(key).to_owned();
-        std::iter::once(name).chain(rows.iter().map(|row| row.varied[i].1.clone())).collect()
+        std::iter::once(key.clone()).chain(rows.iter().map(|row| row.varied[i].1.clone())).collect()
     };
     first.iter().enumerate().map(column).collect()
 }

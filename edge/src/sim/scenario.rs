@@ -195,42 +195,75 @@ pub fn read(path: &Path) -> Result<Vec<Row>, String> {
 /// See [`read`].
 pub fn parse(text: &str) -> Result<Vec<Row>, String> {
     let mut table: toml::Table = text.parse().map_err(|e: toml::de::Error| e.to_string())?;
-    let mut rows: Vec<Vec<(String, toml::Value)>> = vec![Vec::new()];
+    let mut rows: Vec<Vec<Value>> = vec![Vec::new()];
     if let Some(vary) = table.remove("vary") {
         let toml::Value::Array(varied) = vary else { return Err("vary: a list of tables: [[vary]]".into()) };
         for item in varied {
-            let item: Vary = item.try_into().map_err(|e| format!("vary: {e}"))?;
-            let with = |row: &Vec<_>, value: &toml::Value| [&row[..], &[(item.key.clone(), value.clone())]].concat();
-            rows = rows.iter().flat_map(|row| item.values.iter().map(|value| with(row, value))).collect();
+            let vary: Vary = item.try_into().map_err(|e| format!("vary: {e}"))?;
+            let values = vary.values()?;
+            let with = |row: &Vec<Value>, value: &Value| [&row[..], std::slice::from_ref(value)].concat();
+            rows = rows.iter().flat_map(|row| values.iter().map(|value| with(row, value))).collect();
         }
     }
     let scenarios = rows.into_iter().map(|row| {
         let mut table = table.clone();
-        for (key, value) in &row {
-            set(&mut table, key, value.clone())?;
+        for value in &row {
+            value.set.iter().try_for_each(|(key, value)| set(&mut table, key, value.clone()))?;
         }
         let scenario = table_to_scenario(table, &row, text)?;
         check(&scenario)?;
-        let varied = row.into_iter().map(|(key, value)| (key, value.to_string().replace('"', ""))).collect();
-        Ok(Row { varied, scenario })
+        Ok(Row { varied: row.into_iter().map(|value| (value.name, value.label)).collect(), scenario })
     });
     scenarios.collect()
 }
 
-/// Values that a scenario is run with, one after the other.
+/// What a scenario is run with, one after the other: of one key, or labelled sets of several.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Vary {
-    key: String,
+    key: Option<String>,
+    name: Option<String>,
     values: Vec<toml::Value>,
 }
 
+/// One of them.
+#[derive(Clone)]
+struct Value {
+    name: String,
+    label: String,
+    set: Vec<(String, toml::Value)>,
+}
+
+impl Vary {
+    fn values(self) -> Result<Vec<Value>, String> {
+        let name = match (&self.key, &self.name) {
+            (Some(key), None) => key.rsplit('.').next().unwrap_or(key).to_owned(),
+            (None, Some(name)) => name.clone(),
+            _ => return Err("vary: either `key`, or `name` with labelled tables as values".into()),
+        };
+        let value = |value: toml::Value| match (&self.key, value) {
+            (Some(key), value) => {
+                let label = value.to_string().replace('"', "");
+                Ok(Value { name: name.clone(), label, set: vec![(key.clone(), value)] })
+            }
+            (None, toml::Value::Table(mut set)) => match set.remove("label") {
+                Some(toml::Value::String(label)) => {
+                    Ok(Value { name: name.clone(), label, set: set.into_iter().collect() })
+                }
+                _ => Err(format!("vary: {name}: each value needs a label")),
+            },
+            (None, value) => Err(format!("vary: {name}: {value}: must be a table with a label and keys to set")),
+        };
+        self.values.into_iter().map(value).collect()
+    }
+}
+
 /// With no variation the file itself is read, so that errors name its lines.
-fn table_to_scenario(table: toml::Table, row: &[(String, toml::Value)], text: &str) -> Result<Scenario, String> {
+fn table_to_scenario(table: toml::Table, row: &[Value], text: &str) -> Result<Scenario, String> {
     if row.is_empty() {
         return toml::from_str(text).map_err(|e| e.to_string());
     }
-    let values: Vec<String> = row.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    let values: Vec<String> = row.iter().map(|value| format!("{} = {}", value.name, value.label)).collect();
     table.try_into().map_err(|e: toml::de::Error| format!("with {}: {e}", values.join(", ")))
 }
 
