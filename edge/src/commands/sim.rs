@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use report_page::{CHART_LIBRARY, STYLE, escape, escape_script, fill};
 use serde_json::json;
 use weir_edge::sim::results::{Results, quantile};
 use weir_edge::sim::scenario::{self, Row, Scenario};
@@ -25,8 +26,11 @@ pub struct Args {
     /// Also writes all figures to this file, as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Also writes a page with charts to this file.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Instead of a file: this many random scenarios in which everything goes wrong; checks what must hold in each.
-    #[arg(long, value_name = "COUNT", conflicts_with_all = ["file", "seed", "json"])]
+    #[arg(long, value_name = "COUNT", conflicts_with_all = ["file", "seed", "json", "html"])]
     random: Option<u64>,
     /// The first seed of --random.
     #[arg(long, value_name = "SEED", default_value_t = 1, requires = "random")]
@@ -120,11 +124,15 @@ fn table(args: &Args, rows: &[Row]) -> ExitCode {
             println!("{}{}", cells(varied), line(&sums[row]));
         }
     });
-    if let Some(path) = &args.json
-        && let Err(error) = std::fs::write(path, format!("{:#}\n", as_json(rows, &sums)))
-    {
-        eprintln!("weir-edge: {}: {error}", path.display());
-        return ExitCode::from(2);
+    let written = as_json(rows, &sums);
+    let files = [(&args.json, format!("{written:#}\n")), (&args.html, page(rows, &written))];
+    for (path, text) in files {
+        if let Some(path) = path
+            && let Err(error) = std::fs::write(path, text)
+        {
+            eprintln!("weir-edge: {}: {error}", path.display());
+            return ExitCode::from(2);
+        }
     }
     ExitCode::from(u8::from(failed))
 }
@@ -170,7 +178,7 @@ fn as_json(rows: &[Row], sums: &[Results]) -> serde_json::Value {
     let rows = rows.iter().zip(sums).map(|(row, sum)| {
         json!({
             "scenario": row.scenario.name,
-            "varied": row.varied.iter().cloned().collect::<BTreeMap<_, _>>(),
+            "varied": row.varied,
             "success": sum.success(),
             "counts": sum,
             "placing_us": times(&sum.placing_us),
@@ -179,4 +187,22 @@ fn as_json(rows: &[Row], sums: &[Results]) -> serde_json::Value {
         })
     });
     rows.collect()
+}
+
+const PAGE: &str = include_str!("../../assets/sim-report.html");
+
+fn page(rows: &[Row], data: &serde_json::Value) -> String {
+    let Some(Row { scenario, .. }) = rows.first() else { return String::new() };
+    let lede = format!(
+        "{} s and {} seeds for each row; tasks of {} ms. In virtual time: the same figures on every machine.",
+        scenario.seconds, scenario.seeds, scenario.task.wcet_ms
+    );
+    let values = [
+        ("title", escape(&scenario.name)),
+        ("lede", escape(&lede)),
+        ("style", STYLE.to_owned()),
+        ("library", CHART_LIBRARY.to_owned()),
+        ("data", escape_script(&data.to_string())),
+    ];
+    fill(PAGE, &values.each_ref().map(|(name, value)| (*name, value.as_str())))
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `report.html`: one file that needs nothing else, not even a network.
 
+use report_page::{CHART_LIBRARY, STYLE, escape, escape_script, fill};
+
 use super::data::Page;
 use crate::results::Results;
 use crate::timeline::Timeline;
 
 const PAGE: &str = include_str!("../../assets/report.html");
-const STYLE: &str = include_str!("../../assets/report.css");
-const CHART_LIBRARY: &str = include_str!("../../assets/vendor/echarts.common.min.js");
 const SCRIPTS: [&str; 9] = [
     include_str!("../../assets/format.js"),
     include_str!("../../assets/charts.js"),
@@ -36,26 +36,4 @@ pub fn html(results: &Results, timelines: &[(usize, Timeline)]) -> String {
             ("scripts", &scripts),
         ],
     )
-}
-
-/// Replaces every `{{name}}` of `template`, and looks at nothing that it has put in.
-fn fill(template: &str, values: &[(&str, &str)]) -> String {
-    let mut text = String::with_capacity(template.len() + values.iter().map(|(_, value)| value.len()).sum::<usize>());
-    let mut rest = template;
-    while let Some((before, after)) = rest.split_once("{{") {
-        let (name, after) = after.split_once("}}").unwrap_or((after, ""));
-        text += before;
-        text += values.iter().find(|(known, _)| *known == name).map_or("", |(_, value)| value);
-        rest = after;
-    }
-    text + rest
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
-/// JSON that no HTML parser takes for a tag: `<` occurs in its strings only, where it can be written as a code.
-fn escape_script(json: &str) -> String {
-    json.replace('<', "\\u003c")
 }
