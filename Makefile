@@ -2,7 +2,7 @@
 
 VENV := build/venv
 CLANG_FORMAT := clang-format-14
-C_FILES := $(shell git ls-files 'device/**/*.c' 'device/**/*.h' 'soc/**/*.c' 'soc/**/*.cpp' 'soc/**/*.h' 'nic/**/*.cpp' 'scenarios/library/*.c' 'scenarios/library/*.h')
+C_FILES := $(shell git ls-files 'device/**/*.c' 'device/**/*.h' 'soc/**/*.c' 'soc/**/*.cpp' 'soc/**/*.h' 'nic/**/*.cpp' 'scenarios/library/*.c' 'scenarios/library/*.h' 'edge/c/**/*.c' 'edge/c/**/*.h')
 SV_FILES := $(shell git ls-files 'nic/**/*.sv')
 
 help:
@@ -19,7 +19,7 @@ setup:
 demo: setup
 	@./weir run scenarios/demo/demo.toml --out out/demo
 
-check: check-rust check-device check-nic check-python
+check: check-rust check-device check-edge-c check-nic check-python
 
 check-rust: setup
 	@echo "== Rust: format, lint, unit tests, scenario files, traffic, reports"
@@ -34,6 +34,12 @@ check-device: setup
 	@$(MAKE) --no-print-directory -C device/tests check OUT=$(CURDIR)/build/device-tests \
 	  FREERTOS="$$(tools/c-sources freertos)" LWIP="$$(tools/c-sources lwip)"
 	@$(MAKE) --no-print-directory -C device/weir/tests lint check OUT=$(CURDIR)/build/weir-tests
+
+check-edge-c: setup
+	@echo "== The offloading client in C: lint, unit tests with sanitizers, sizes; against nodes of the core"
+	@$(MAKE) --no-print-directory -C edge/c/tests lint check OUT=$(CURDIR)/build/edge-c-tests
+	@$(MAKE) --no-print-directory -C edge/c sizes lwip OUT=$(CURDIR)/build/edge-c LWIP="$$(tools/c-sources lwip)"
+	cargo test --quiet --release --locked --test c_vectors
 
 check-nic: setup
 	@echo "== SystemVerilog: format, lint"
@@ -83,4 +89,4 @@ board: setup
 	@echo "== Colorlight i9: LiteX, yosys, nextpnr"
 	@$(MAKE) --no-print-directory -C soc/board OUT=$(CURDIR)/build/board VENV=$(CURDIR)/$(VENV)
 
-.PHONY: help setup demo board check check-rust check-device check-nic check-python test test-proof test-nic test-device test-examples bench
+.PHONY: help setup demo board check check-rust check-device check-edge-c check-nic check-python test test-proof test-nic test-device test-examples bench
