@@ -65,15 +65,18 @@ static void result(struct weir_edge_slot *slot, uint64_t now_ns, const struct we
     weir_edge_end(slot, WEIR_EDGE_RESULT);
 }
 
-// Whether a message from a node that we know is one of its present session and new.
+// Whether a message from the address of a node that we know is new.
 static enum weir_edge_drop check_sender(struct weir_edge_node *node, uint64_t now_ns,
                                         const struct weir_edge_header *header, const struct weir_edge_message *message)
 {
     if (node->session != header->sender) {
-        // Only the answer to a hello of ours brings a new session: a recording has an old time in it.
         if (message->type != WEIR_EDGE_WELCOME) {
-            return WEIR_EDGE_DROP_STRANGER;
+            // Started anew, and already works for us at another node's request. Tasks are numbered once, so that a
+            // recording of its answers means nothing.
+            node->next_hello_ns = now_ns;
+            return WEIR_EDGE_DROPS;
         }
+        // Only the answer to a hello of ours brings a new session: a recording has an old time in it.
         uint64_t asked_at_ns = message->welcome.asked_at_ns;
         if (asked_at_ns > now_ns || now_ns - asked_at_ns > WELCOME_AGE_MAX_NS) {
             return WEIR_EDGE_DROP_REPLAYED;
@@ -98,9 +101,10 @@ static enum weir_edge_drop welcome(struct weir_edge_client *client, uint64_t now
     struct weir_edge_node *node = &client->nodes[from];
     node->token = message->welcome.token;
     node->unanswered = 0;
+    node->load = message->welcome.density / 500U;
     weir_edge_link_answered(&node->link, now_ns, message->welcome.asked_at_ns);
     for (uint8_t i = 0; i < message->welcome.others_count; i++) {
-        weir_edge_learn(client, now_ns, &message->welcome.others[i], false);
+        weir_edge_learn(client, now_ns, &message->welcome.others[i]);
     }
     return WEIR_EDGE_DROPS;
 }
@@ -175,9 +179,10 @@ enum weir_edge_status weir_edge_client_init(struct weir_edge_client *client, con
     client->config.closest = config->closest != 0U ? config->closest : 3U;
     client->config.hello_period_ns = config->hello_period_ns != 0U ? config->hello_period_ns : 200000000U;
     client->config.answer_ns = config->answer_ns != 0U ? config->answer_ns : 15000000U;
-    client->ranks = config->session;
+    client->random = config->session;
+    client->next_exchange_ns = now_ns;
     for (size_t i = 0; i < config->nodes_count; i++) {
-        weir_edge_learn(client, now_ns, &config->nodes[i], true);
+        weir_edge_learn(client, now_ns, &config->nodes[i]);
     }
     return WEIR_EDGE_OK;
 }

@@ -31,57 +31,34 @@ uint8_t weir_edge_find_node(const struct weir_edge_client *client, const struct 
     return node;
 }
 
-// Whether a node may be forgotten for another: it was learnt, does not answer, and no task remembers it by its place.
-static bool is_replaceable(const struct weir_edge_client *client, uint8_t node)
-{
-    const struct weir_edge_node *known = &client->nodes[node];
-    if (known->configured || known->unanswered <= UNANSWERED_MAX) {
-        return false;
-    }
-    for (size_t i = 0; i < WEIR_EDGE_TASKS; i++) {
-        const struct weir_edge_slot *slot = &client->slots[i];
-        bool remembers = slot->node == node || (slot->tried >> node & 1U) != 0U;
-        if (slot->state != WEIR_EDGE_SLOT_FREE && (remembers || weir_edge_has_news(slot))) {
-            return false;
-        }
-    }
-    return true;
-}
-
 // splitmix64
-static uint64_t next_rank(struct weir_edge_client *client)
+static uint64_t next_random(struct weir_edge_client *client)
 {
-    client->ranks += UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t z = client->ranks;
+    client->random += UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t z = client->random;
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
     return z ^ (z >> 31);
 }
 
-void weir_edge_learn(struct weir_edge_client *client, uint64_t now_ns, const struct weir_edge_address *address,
-                     bool configured)
+// By which nodes are chosen: the round trip in whole milliseconds, then how much they have to do, then the client's own
+// order, so that not all clients turn to the same of several equals.
+struct order {
+    uint64_t round_trip_ms;
+    uint32_t load;
+    uint64_t rank;
+};
+
+static bool is_before(const struct order *a, const struct order *b)
 {
-    if (!weir_edge_valid_address(address) || weir_edge_find_node(client, address) != WEIR_EDGE_NOBODY) {
-        return;
+    if (a->round_trip_ms != b->round_trip_ms) {
+        return a->round_trip_ms < b->round_trip_ms;
     }
-    uint8_t place = 0;
-    while (place < WEIR_EDGE_NODES && client->nodes[place].address.version != 0U && !is_replaceable(client, place)) {
-        place++;
-    }
-    if (place == WEIR_EDGE_NODES) {
-        return;
-    }
-    struct weir_edge_node *node = &client->nodes[place];
-    memset(node, 0, sizeof *node);
-    node->address = *address;
-    node->configured = configured;
-    node->next_hello_ns = now_ns;
-    node->rank = next_rank(client);
+    return a->load != b->load ? a->load < b->load : a->rank < b->rank;
 }
 
-// By which nodes are chosen: the round trip in whole milliseconds, then the client's own order. False if it does not
-// answer.
-static bool order_of(const struct weir_edge_node *node, uint64_t now_ns, uint64_t *min_ms)
+// False if it does not answer.
+static bool order_of(const struct weir_edge_node *node, uint64_t now_ns, struct order *order)
 {
     uint64_t min_ns;
     uint64_t max_ns;
@@ -89,27 +66,37 @@ static bool order_of(const struct weir_edge_node *node, uint64_t now_ns, uint64_
     if (!answers || !weir_edge_link_round_trip(&node->link, now_ns, &min_ns, &max_ns)) {
         return false;
     }
-    *min_ms = min_ns / NS_PER_MS;
+    *order = (struct order){min_ns / NS_PER_MS, node->load, node->rank};
     return true;
 }
 
 uint8_t weir_edge_nearest(const struct weir_edge_client *client, uint64_t now_ns, uint32_t except)
 {
     uint8_t best = WEIR_EDGE_NOBODY;
-    uint64_t best_ms = 0;
+    struct order best_order = {0};
     for (uint8_t i = 0; i < WEIR_EDGE_NODES; i++) {
-        uint64_t ms;
-        if ((except >> i & 1U) != 0U || !order_of(&client->nodes[i], now_ns, &ms)) {
-            continue;
-        }
-        bool nearer = best == WEIR_EDGE_NOBODY || ms < best_ms ||
-                      (ms == best_ms && client->nodes[i].rank < client->nodes[best].rank);
-        if (nearer) {
+        struct order order;
+        bool asked = (except >> i & 1U) == 0U && order_of(&client->nodes[i], now_ns, &order);
+        if (asked && (best == WEIR_EDGE_NOBODY || is_before(&order, &best_order))) {
             best = i;
-            best_ms = ms;
+            best_order = order;
         }
     }
     return best;
+}
+
+// Those with the shortest round trips, as many as the configuration says; a bit each.
+static uint32_t closest(const struct weir_edge_client *client, uint64_t now_ns)
+{
+    uint32_t found = 0;
+    for (uint8_t i = 0; i < client->config.closest; i++) {
+        uint8_t next = weir_edge_nearest(client, now_ns, found);
+        if (next == WEIR_EDGE_NOBODY) {
+            break;
+        }
+        found |= UINT32_C(1) << next;
+    }
+    return found;
 }
 
 bool weir_edge_is_near(const struct weir_edge_client *client, uint64_t now_ns, uint8_t node)
@@ -118,21 +105,59 @@ bool weir_edge_is_near(const struct weir_edge_client *client, uint64_t now_ns, u
     for (uint8_t i = 0; i < WEIR_EDGE_NODES; i++) {
         known = (uint8_t)(known + (client->nodes[i].address.version != 0U ? 1U : 0U));
     }
-    if (known <= client->config.closest) {
-        return true;
-    }
-    uint32_t nearer = 0;
-    for (uint8_t i = 0; i < client->config.closest; i++) {
-        uint8_t next = weir_edge_nearest(client, now_ns, nearer);
-        if (next == node) {
+    return known <= client->config.closest || (closest(client, now_ns) >> node & 1U) != 0U;
+}
+
+// Whether a task knows a node by its place.
+static bool is_remembered(const struct weir_edge_client *client, uint8_t node)
+{
+    for (size_t i = 0; i < WEIR_EDGE_TASKS; i++) {
+        const struct weir_edge_slot *slot = &client->slots[i];
+        bool remembers = slot->node == node || (slot->tried >> node & 1U) != 0U || weir_edge_has_news(slot);
+        if (slot->state != WEIR_EDGE_SLOT_FREE && remembers) {
             return true;
         }
-        if (next == WEIR_EDGE_NOBODY) {
-            return false;
-        }
-        nearer |= UINT32_C(1) << next;
     }
     return false;
+}
+
+// A place for another node: a free one, or now and then that of one that is not close and that no task has to do with.
+static uint8_t place_for_another(struct weir_edge_client *client, uint64_t now_ns)
+{
+    for (uint8_t i = 0; i < WEIR_EDGE_NODES; i++) {
+        if (client->nodes[i].address.version == 0U) {
+            return i;
+        }
+    }
+    if (now_ns < client->next_exchange_ns) {
+        return WEIR_EDGE_NOBODY;
+    }
+    client->next_exchange_ns = now_ns + WEIR_EDGE_EXCHANGE_PERIOD_NS;
+    uint8_t idle[WEIR_EDGE_NODES] = {0};
+    uint8_t count = 0;
+    uint32_t close = closest(client, now_ns);
+    for (uint8_t i = 0; i < WEIR_EDGE_NODES; i++) {
+        if ((close >> i & 1U) == 0U && !is_remembered(client, i)) {
+            idle[count++] = i;
+        }
+    }
+    return count > 0U ? idle[next_random(client) % count] : WEIR_EDGE_NOBODY;
+}
+
+void weir_edge_learn(struct weir_edge_client *client, uint64_t now_ns, const struct weir_edge_address *address)
+{
+    if (!weir_edge_valid_address(address) || weir_edge_find_node(client, address) != WEIR_EDGE_NOBODY) {
+        return;
+    }
+    uint8_t place = place_for_another(client, now_ns);
+    if (place == WEIR_EDGE_NOBODY) {
+        return;
+    }
+    struct weir_edge_node *node = &client->nodes[place];
+    memset(node, 0, sizeof *node);
+    node->address = *address;
+    node->next_hello_ns = now_ns;
+    node->rank = next_random(client);
 }
 
 void weir_edge_left_unanswered(struct weir_edge_node *node)

@@ -12,8 +12,6 @@
 // How often a task is sent to one node before another is tried, and how many are tried.
 #define SENT_MAX 2U
 #define ATTEMPTS_MAX 3U
-// How often nodes are measured that are not near.
-#define FAR_HELLO_PERIOD_NS UINT64_C(1000000000)
 
 // A task's time has come: it is lost, sent again, or the next node's.
 static void slot_timeout(struct weir_edge_client *client, uint64_t now_ns, struct weir_edge_slot *slot)
@@ -77,7 +75,7 @@ static void send_hello(struct weir_edge_client *client, uint64_t now_ns, uint8_t
     struct weir_edge_node *node = &client->nodes[place];
     bool near = weir_edge_is_near(client, now_ns, place);
     weir_edge_left_unanswered(node);
-    node->next_hello_ns = now_ns + (near ? client->config.hello_period_ns : FAR_HELLO_PERIOD_NS);
+    node->next_hello_ns = now_ns + (near ? client->config.hello_period_ns : WEIR_EDGE_EXCHANGE_PERIOD_NS);
     struct weir_edge_seal seal = seal_of(client);
     struct weir_edge_header header = next_header(client, now_ns, 0);
     emit(client, &node->address, weir_edge_message_hello(&seal, &header, client->buffer), event);

@@ -54,8 +54,8 @@ struct weir_edge_config {
     // recordings of that time would pass.
     uint64_t session;
 
-    // Nodes that it knows from the start, 1 to WEIR_EDGE_NODES. It hears of others from them, and these take the
-    // remaining places. Copied.
+    // Nodes that it knows from the start, 1 to WEIR_EDGE_NODES. Copied. It hears of others from them: these take the
+    // remaining places, and then, every two seconds, that of a node which is not one of the `closest`.
     const struct weir_edge_address *nodes;
     size_t nodes_count;
 

@@ -28,10 +28,10 @@ struct weir_edge_link {
 
 struct weir_edge_node {
     struct weir_edge_address address; // version 0: nobody
-    bool configured;                  // not learnt from another, and never displaced by one
     uint8_t unanswered;               // hellos, and tasks given up, since it last answered
     uint64_t session, token;          // token 0: it never answered
     uint64_t next_hello_ns;
+    uint32_t load; // how much it has to do, by its last welcome: in halves of a worker
     uint64_t rank; // breaks ties, so that not all clients turn to the same of several equals
     struct weir_edge_link link;
     struct weir_edge_window window;
@@ -70,7 +70,8 @@ struct weir_edge_slot {
 struct weir_edge_client {
     struct weir_edge_config config; // with the defaults; `nodes` is not kept
     uint64_t sequence;              // of the last datagram
-    uint64_t ranks;                 // the generator's state
+    uint64_t random;                // the generator's state
+    uint64_t next_exchange_ns;      // before this, no node makes room for another
     uint32_t submitted;
     uint32_t dropped[WEIR_EDGE_DROPS];
     struct weir_edge_node nodes[WEIR_EDGE_NODES];
