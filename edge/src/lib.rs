@@ -3,7 +3,12 @@
 //! back in time, a rejected one is known early.
 //!
 //! [`core`] decides everything and does no input or output: time, randomness and datagrams come in, datagrams and
-//! orders to a program runner go out. [`sim`] drives it in virtual time.
+//! orders to a program runner go out. [`sim`] drives it in virtual time, [`machine`] with sockets, clocks and processes.
+//! [`client`] is what an application uses.
 
+#![deny(unsafe_code)]
+
+pub mod client;
 pub mod core;
+pub mod machine;
 pub mod sim;

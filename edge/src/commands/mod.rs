@@ -1,4 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the command can do.
+//! The subcommands.
 
+pub mod compute;
+pub mod demo;
+pub mod key;
+pub mod machine;
 pub mod sim;
+pub mod status;
+pub mod submit;
+mod table;

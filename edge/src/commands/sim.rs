@@ -15,7 +15,7 @@ use weir_edge::sim::{faults, world};
 
 /// Runs a scenario file in virtual time and prints a row for each of its variations. The same file and seed give the
 /// same rows on every machine.
-#[derive(clap::Args)]
+#[derive(Debug, clap::Args)]
 pub struct Args {
     /// A scenario file (TOML); scenarios/offload has some.
     #[arg(required_unless_present = "random")]

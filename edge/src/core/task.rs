@@ -65,6 +65,18 @@ impl Refusal {
     }
 }
 
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoTime => "no-time",
+            Self::NoNode => "no-node",
+            Self::NoProgram => "no-program",
+            Self::Full => "full",
+            Self::Lost => "lost",
+        })
+    }
+}
+
 /// How a job ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -81,5 +93,15 @@ impl Exit {
     /// Of the number in a message.
     pub fn from_wire(value: u8) -> Option<Self> {
         [Self::Done, Self::Overrun, Self::Failed].into_iter().find(|e| *e as u8 == value)
+    }
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Done => "done",
+            Self::Overrun => "overrun",
+            Self::Failed => "failed",
+        })
     }
 }

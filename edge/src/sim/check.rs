@@ -43,7 +43,7 @@ impl Books {
                     self.wrong(format!("{id}: ended at {at}, which had not accepted it"));
                 }
             }
-            Event::Submitted(_) | Event::Refused(..) => {}
+            Event::Submitted(_) | Event::Refused(..) | Event::Up(_) | Event::Down(_) => {}
         }
         if let Event::Ended(id, Exit::Done) = event {
             self.holders.entry(id).or_default();

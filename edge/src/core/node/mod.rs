@@ -58,7 +58,7 @@ pub enum Output {
     Event(Event),
 }
 
-/// What happened to a task, for logs, metrics and the simulator's invariants.
+/// What happened to a task or another machine, for logs, metrics and the simulator's invariants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A client's task came here.
@@ -73,6 +73,10 @@ pub enum Event {
     Dropped(TaskId),
     /// It ended.
     Ended(TaskId, Exit),
+    /// Another machine is there.
+    Up(SocketAddr),
+    /// It fell silent, left, or was started anew.
+    Down(SocketAddr),
 }
 
 /// Counts since the start.
@@ -235,6 +239,11 @@ impl Node {
     /// How many tasks, clients and timers it remembers: none grows without limit.
     pub fn remembered(&self) -> (usize, usize, usize) {
         (self.tasks.len(), self.clients.len(), self.timers.len())
+    }
+
+    /// How many tasks are in its queues.
+    pub fn queued(&self) -> usize {
+        self.queues.iter().map(Queue::len).sum()
     }
 
     /// Whether a task is in one of its queues.

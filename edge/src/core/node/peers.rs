@@ -48,6 +48,7 @@ impl Node {
             mirror: Queue::new(1, self.config.costs),
         };
         self.peers.insert(member.address, Box::new(peer));
+        self.out.push_back(Output::Event(Event::Up(member.address)));
         if self.is_neighbour(member.address) {
             let density = (1000.0 * self.density(now)) as u32;
             self.tell(now, member.address, &Message::Load { density });
@@ -60,6 +61,7 @@ impl Node {
             return;
         }
         self.peers.remove(&address);
+        self.out.push_back(Output::Event(Event::Down(address)));
         let mut concerned: Vec<TaskId> = Vec::new();
         let mut unguarded: Vec<TaskId> = Vec::new();
         for (id, record) in &mut self.tasks {

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a client's thread and those who submit share.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::time::Duration;
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+
+use super::{Config, Outcome, SiteKey, Task, TaskId, is_last};
+use crate::core::client::{self, Output};
+use crate::core::message::DATAGRAM_BYTES_MAX;
+use crate::core::time::Instant;
+use crate::machine::clock::Clock;
+use crate::machine::driver::timespec;
+
+pub(super) type Listener = Box<dyn FnMut(Outcome) + Send>;
+
+struct Inner {
+    core: client::Client,
+    listeners: HashMap<TaskId, Arc<Mutex<Listener>>>,
+    /// When the thread wakes by itself.
+    wakes: Instant,
+    stop: bool,
+}
+
+pub(super) struct Shared {
+    inner: Mutex<Inner>,
+    socket: UdpSocket,
+    clock: Clock,
+    wake: OwnedFd,
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").field("socket", &self.socket).finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    pub(super) fn open(config: Config, key: SiteKey) -> io::Result<Self> {
+        let any: SocketAddr = match config.nodes.first() {
+            Some(SocketAddr::V6(_)) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+            _ => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        };
+        let socket = UdpSocket::bind(any)?;
+        socket.set_nonblocking(true)?;
+        let clock = Clock::default();
+        let core = client::Client::new(config, key, clock.now(), rand::random());
+        let inner = Inner { core, listeners: HashMap::new(), wakes: Instant::NEVER, stop: false };
+        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Self { inner: Mutex::new(inner), socket, clock, wake })
+    }
+
+    pub(super) fn submit(&self, task: &Task, listener: Listener) -> TaskId {
+        let mut inner = self.lock();
+        let now = self.clock.now();
+        let id = inner.core.submit(now, &task.program, task.payload.clone(), task.wcet, task.budget);
+        inner.listeners.insert(id, Arc::new(Mutex::new(listener)));
+        self.carry_out(inner);
+        id
+    }
+
+    pub(super) fn cancel(&self, id: TaskId) {
+        let mut inner = self.lock();
+        inner.listeners.remove(&id);
+        let now = self.clock.now();
+        inner.core.cancel(now, id);
+        self.carry_out(inner);
+    }
+
+    pub(super) fn nodes(&self) -> Vec<(SocketAddr, Duration)> {
+        self.lock().core.closest(self.clock.now())
+    }
+
+    pub(super) fn stop(&self) {
+        self.lock().stop = true;
+        self.wake();
+    }
+
+    /// The thread. Says once when the first node answered.
+    pub(super) fn run(&self, answered: mpsc::Sender<()>) {
+        let mut answered = Some(answered);
+        let mut buffer = [0; DATAGRAM_BYTES_MAX + 1];
+        loop {
+            let mut inner = self.lock();
+            if inner.stop {
+                return;
+            }
+            let now = self.clock.now();
+            inner.core.handle_timeout(now);
+            if answered.is_some() && !inner.core.closest(now).is_empty() {
+                // Nobody waits any more if it took too long.
+                let _ = answered.take().map(|answered| answered.send(()));
+            }
+            inner.wakes = inner.core.timeout();
+            let timeout = self.clock.until(inner.wakes).map(timespec);
+            self.carry_out(inner);
+            let mut ready = [PollFd::new(&self.socket, PollFlags::IN), PollFd::new(&self.wake, PollFlags::IN)];
+            // It fails only if interrupted.
+            let _ = poll(&mut ready, timeout.as_ref());
+            let mut count = [0; 8];
+            let _ = rustix::io::read(&self.wake, &mut count);
+            while let Ok((length, from)) = self.socket.recv_from(&mut buffer) {
+                let mut inner = self.lock();
+                inner.core.handle_datagram(self.clock.now(), from, &buffer[..length]);
+                self.carry_out(inner);
+            }
+        }
+    }
+
+    /// Sends what is to be sent, then tells the listeners with the lock released: they may submit again.
+    fn carry_out(&self, mut inner: MutexGuard<Inner>) {
+        let mut told = Vec::new();
+        while let Some(output) = inner.core.poll() {
+            match output {
+                // A datagram that does not go is one that is lost: it is sent again.
+                Output::Send(to, datagram) => drop(self.socket.send_to(&datagram, to)),
+                Output::Outcome(id, outcome) if is_last(&outcome) => told.push((inner.listeners.remove(&id), outcome)),
+                Output::Outcome(id, outcome) => told.push((inner.listeners.get(&id).cloned(), outcome)),
+                Output::GivenUp(..) => {}
+            }
+        }
+        let sooner = inner.core.timeout() < inner.wakes;
+        drop(inner);
+        if sooner {
+            self.wake();
+        }
+        for (listener, outcome) in told {
+            if let Some(listener) = listener {
+                listener.lock().unwrap_or_else(PoisonError::into_inner)(outcome);
+            }
+        }
+    }
+
+    fn wake(&self) {
+        // It fails only if it is set already.
+        let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // A listener that panics does so without the lock.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
