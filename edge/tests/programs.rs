@@ -80,8 +80,8 @@ fn the_more_urgent_job_comes_first_and_the_other_still_comes() {
     let site = Site::new();
     let node = site.node(&format!("workers = 1\n[programs]\ncompute = [{WEIR_EDGE:?}, \"compute\"]\n"));
     let client = site.client(&[&node]);
-    let long = Task::new("compute", MS(3_000), MS(12_000)).payload("600ms");
-    let urgent = Task::new("compute", MS(1_000), MS(3_000)).payload("100ms");
+    let long = Task::new("compute", MS(20_000), MS(120_000)).payload("600ms");
+    let urgent = Task::new("compute", MS(10_000), MS(60_000)).payload("100ms");
     let began = Instant::now();
     let mut long = client.submit(&long);
     assert!(matches!(long.next(), Some(Outcome::Accepted { .. })));
