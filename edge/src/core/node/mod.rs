@@ -33,6 +33,8 @@ use super::time::Instant;
 
 /// How long a task is remembered after its result had to leave: for late duplicates.
 const REMEMBER: Duration = Duration::from_secs(2);
+/// A result that is wanted later is remembered for so long.
+const BUDGET_MAX: Duration = Duration::from_secs(3600);
 /// A client that was not heard for this long is forgotten.
 const CLIENT_SILENT_MAX: Duration = Duration::from_secs(30);
 /// A peer whose load was not heard for so many periods is not asked.
@@ -145,6 +147,8 @@ struct Record {
     from_client: bool,
     /// Whether it was accepted once.
     accepted: bool,
+    /// When nothing of it is remembered any more.
+    forget_at: Instant,
     state: State,
 }
 

@@ -24,7 +24,7 @@ impl Node {
             return;
         }
         let refusal = (!self.has_program(&task.program)).then_some(Refusal::NoProgram);
-        self.remember(now, Record { task, from_client: true, accepted: false, state: State::Refused(Refusal::NoTime) });
+        self.remember(now, task, true, false, State::Refused(Refusal::NoTime));
         match refusal {
             Some(reason) => self.refuse(now, id, reason),
             None => self.place(now, id, Vec::new()),
@@ -35,22 +35,19 @@ impl Node {
         self.config.role == Role::Scheduler || self.config.programs.iter().any(|p| p == program)
     }
 
-    pub(super) fn remember(&mut self, now: Instant, record: Record) {
-        let id = record.task.id;
-        let until = record.task.leave_by.max(now).min(now + Duration::from_secs(3600)) + REMEMBER;
-        self.tasks.insert(id, record);
-        self.at(until, Timer::Forget(id));
+    pub(super) fn remember(&mut self, now: Instant, task: Task, from_client: bool, accepted: bool, state: State) {
+        let id = task.id;
+        let forget_at = task.leave_by.max(now).min(now + BUDGET_MAX) + REMEMBER;
+        self.tasks.insert(id, Record { task, from_client, accepted, forget_at, state });
+        self.at(forget_at, Timer::Forget(id));
     }
 
     pub(super) fn forget(&mut self, now: Instant, id: TaskId) {
-        let Some(record) = self.tasks.get(&id) else { return };
-        let until = record.task.leave_by.min(now + Duration::from_secs(3600)) + REMEMBER;
-        if until > now {
-            // A later attempt took its place, with a timer of its own.
-            return;
+        // A later attempt may have taken its place, with a timer of its own.
+        if self.tasks.get(&id).is_some_and(|record| record.forget_at <= now) {
+            self.take_from_queue(now, id);
+            self.tasks.remove(&id);
         }
-        self.take_from_queue(now, id);
-        self.tasks.remove(&id);
     }
 
     /// Finds somebody for a task that nobody runs: ourselves, then others.
@@ -224,7 +221,7 @@ impl Node {
         self.tell(now, from, &Message::ForwardAnswer { id, attempt, refused });
         if !full {
             let state = State::Refused(refused.unwrap_or(Refusal::NoTime));
-            self.remember(now, Record { task, from_client: false, accepted: false, state });
+            self.remember(now, task, false, false, state);
         }
         if let (None, Some(worker)) = (refused, worker) {
             self.accept(now, id, worker, Some(from));
@@ -242,10 +239,7 @@ impl Node {
         if self.tasks.len() >= self.config.tasks_max {
             return Err(Dropped::Limit);
         }
-        self.remember(
-            now,
-            Record { task, from_client: false, accepted: true, state: State::Away { holder: from, disowned: false } },
-        );
+        self.remember(now, task, false, true, State::Away { holder: from, disowned: false });
         Ok(())
     }
 
