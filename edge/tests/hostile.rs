@@ -144,7 +144,7 @@ fn what_members_of_the_site_send_by_mistake_harms_nobody() {
             round,
         );
         let mut pens: Vec<Pen> = (0..4).map(|session| Pen::new(key.clone(), session)).collect();
-        let mut tokens = vec![0; 4];
+        let mut tokens = [0; 4];
         let mut now = Instant(0);
         for _ in 0..500 {
             now += Duration::from_nanos(rng.random_range(0..5 * MS));

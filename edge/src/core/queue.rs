@@ -188,3 +188,74 @@ pub fn choose<K>(strategy: Strategy, admitting: impl Iterator<Item = (K, f64)>) 
     };
     chosen.map(|(key, _)| key)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::Strategy;
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn job(number: u32, deadline_ms: u64, wcet_ms: u64) -> Job {
+        let id = TaskId { client: 0, number };
+        Job { id, deadline: Instant(deadline_ms * MS), wcet: Duration::from_millis(wcet_ms) }
+    }
+
+    proptest! {
+        /// Jobs arrive one after the other; each that is admitted is run by the queue's own orders, to its worst case.
+        #[test]
+        fn what_is_admitted_meets_its_deadline(
+            arrivals in prop::collection::vec((0u64..60, 1u64..50, 0u64..150), 1..40),
+            costs in (0u64..3, 0u64..3),
+        ) {
+            let costs = Costs { start: Duration::from_millis(costs.0), preempt: Duration::from_millis(costs.1) };
+            let (mut queue, mut now, mut rejected) = (Queue::new(1, costs), Instant(0), 0);
+            for (number, (pause, wcet, slack)) in (0..).zip(arrivals) {
+                let until = now + Duration::from_millis(pause);
+                while let Some((end, id)) = queue.overrun_at().filter(|(end, _)| *end <= until) {
+                    let deadline = queue.jobs.iter().find(|e| e.job.id == id).map(|e| e.job.deadline);
+                    prop_assert!(Some(end) <= deadline, "{id} ends at {end:?}");
+                    queue.remove(end, id);
+                }
+                now = until;
+                let job = job(number, now.0 / MS + wcet + slack, wcet);
+                if queue.admits(now, &job) {
+                    queue.insert(now, job);
+                } else {
+                    rejected += 1;
+                    // Not out of caution: with it the deadlines cannot be met.
+                    let work: Duration = queue.jobs.iter().map(|e| queue.time_to_end(e, now)).sum();
+                    let all = work + job.wcet + costs.start + costs.preempt;
+                    let latest = queue.jobs.iter().map(|e| e.job.deadline).chain([job.deadline]).min();
+                    prop_assert!(latest.is_some_and(|latest| now + all > latest), "{rejected}");
+                }
+            }
+            while let Some((end, id)) = queue.overrun_at() {
+                prop_assert!(queue.jobs.iter().all(|e| e.job.id != id || end <= e.job.deadline));
+                queue.remove(end, id);
+            }
+            prop_assert!(queue.is_empty());
+        }
+    }
+
+    #[test]
+    fn the_more_urgent_job_stops_the_other_and_it_goes_on_after() {
+        let mut queue = Queue::new(1, Costs::default());
+        let (long, urgent) = (job(1, 500, 100), job(2, 80, 20));
+        assert_eq!(queue.insert(Instant(0), long), [Order::Start(long.id)]);
+        assert_eq!(queue.insert(Instant(30 * MS), urgent), [Order::Stop(long.id), Order::Start(urgent.id)]);
+        assert_eq!(queue.remove(Instant(50 * MS), urgent.id), [Order::Continue(long.id)]);
+        assert_eq!(queue.overrun_at(), Some((Instant(120 * MS), long.id)));
+    }
+
+    #[test]
+    fn queues_are_chosen_by_their_density() {
+        let queues = || [("a", 0.5), ("b", 0.9), ("c", 0.1)].into_iter();
+        assert_eq!(choose(Strategy::FirstFit, queues()), Some("a"));
+        assert_eq!(choose(Strategy::BestFit, queues()), Some("b"));
+        assert_eq!(choose(Strategy::WorstFit, queues()), Some("c"));
+        assert_eq!(choose(Strategy::WorstFit, std::iter::empty::<(&str, f64)>()), None);
+    }
+}

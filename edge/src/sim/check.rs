@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
 use crate::core::node::Event;
-use crate::core::task::{Exit, TaskId};
+use crate::core::task::TaskId;
 
 /// Follows each task through all machines.
 #[derive(Default)]
@@ -45,9 +45,6 @@ impl Books {
             }
             Event::Submitted(_) | Event::Refused(..) | Event::Up(_) | Event::Down(_) => {}
         }
-        if let Event::Ended(id, Exit::Done) = event {
-            self.holders.entry(id).or_default();
-        }
     }
 
     /// A machine lost all it had.
@@ -72,5 +69,37 @@ impl Books {
             self.wrong(format!("{id}: still in a queue at the end"));
         }
         self.wrong
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::node::Event::{Accepted, Dropped, Ended, GivenUp};
+    use crate::core::task::Exit;
+
+    const TASK: TaskId = TaskId { client: 1, number: 1 };
+
+    fn wrong(events: &[(u8, Event)]) -> usize {
+        let mut books = Books::default();
+        events.iter().for_each(|(at, event)| books.note(machine(*at), *event));
+        books.close().len()
+    }
+
+    fn machine(last: u8) -> SocketAddr {
+        SocketAddr::from(([10, 0, 0, last], 1))
+    }
+
+    #[test]
+    fn a_task_is_with_one_machine_at_a_time() {
+        let ended = Ended(TASK, Exit::Done);
+        assert_eq!(wrong(&[(1, Accepted(TASK, 1)), (1, ended)]), 0);
+        assert_eq!(wrong(&[(1, Accepted(TASK, 1)), (2, Accepted(TASK, 1)), (1, ended)]), 1);
+        assert_eq!(wrong(&[(1, Accepted(TASK, 1)), (2, Accepted(TASK, 2)), (1, ended), (2, ended)]), 0);
+        let given_up = GivenUp(TASK, machine(1));
+        assert_eq!(wrong(&[(1, Accepted(TASK, 1)), (3, given_up), (2, Accepted(TASK, 1)), (1, ended), (2, ended)]), 0);
+        assert_eq!(wrong(&[(1, ended)]), 1);
+        assert_eq!(wrong(&[(1, Accepted(TASK, 1))]), 1, "it is still there at the end");
+        assert_eq!(wrong(&[(1, Accepted(TASK, 1)), (1, Dropped(TASK))]), 0);
     }
 }
