@@ -117,7 +117,12 @@ impl Queue {
     }
 
     fn time_to_end(&self, entry: &Entry, now: Instant) -> Duration {
-        entry.left(now) + if entry.started { Duration::ZERO } else { self.costs.start }
+        let cost = match (entry.started, entry.running_since) {
+            (false, _) => self.costs.start,
+            (true, None) => self.costs.preempt,
+            (true, Some(_)) => Duration::ZERO,
+        };
+        entry.left(now) + cost
     }
 
     /// Adds a job; what is to be stopped and started comes in this order.
