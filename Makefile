@@ -56,7 +56,7 @@ check-python: setup
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 
-test: check test-proof test-nic test-device test-examples
+test: check test-proof test-nic test-device test-examples test-edge
 
 test-proof: setup
 	@echo "== The library's eager half: no undefined behaviour, whatever the frame; and beside scapy"
@@ -82,8 +82,13 @@ test-examples: setup
 	$(MAKE) --no-print-directory -C device/examples/cortex-m3 all check
 	$(MAKE) --no-print-directory -C device/examples/zynq all check
 
+test-edge: setup
+	@echo "== Offloading, with real processes"
+	cargo test --quiet --release --locked -p weir-edge --tests
+
 bench: setup
 	cargo bench --quiet --locked --bench speed
+	cargo bench --quiet --locked -p weir-edge --bench figures
 
 board: setup
 	@echo "== Colorlight i9: LiteX, yosys, nextpnr"

@@ -9,7 +9,8 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
-use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime};
 
 use super::{Config, Outcome, SiteKey, Task, TaskId, is_last};
 use crate::core::client::{self, Output};
@@ -23,7 +24,7 @@ pub(super) type Listener = Box<dyn FnMut(Outcome) + Send>;
 struct Inner {
     core: client::Client,
     listeners: HashMap<TaskId, Arc<Mutex<Listener>>>,
-    /// When the thread wakes by itself.
+    /// When the timer wakes the thread.
     wakes: Instant,
     stop: bool,
 }
@@ -32,7 +33,7 @@ pub(super) struct Shared {
     inner: Mutex<Inner>,
     socket: UdpSocket,
     clock: Clock,
-    wake: OwnedFd,
+    timer: OwnedFd,
 }
 
 impl fmt::Debug for Shared {
@@ -52,8 +53,8 @@ impl Shared {
         let clock = Clock::default();
         let core = client::Client::new(config, key, clock.now(), rand::random());
         let inner = Inner { core, listeners: HashMap::new(), wakes: Instant::NEVER, stop: false };
-        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Self { inner: Mutex::new(inner), socket, clock, wake })
+        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
+        Ok(Self { inner: Mutex::new(inner), socket, clock, timer })
     }
 
     pub(super) fn submit(&self, task: &Task, listener: Listener) -> TaskId {
@@ -78,8 +79,9 @@ impl Shared {
     }
 
     pub(super) fn stop(&self) {
-        self.lock().stop = true;
-        self.wake();
+        let mut inner = self.lock();
+        inner.stop = true;
+        self.wake_at(&mut inner, self.clock.now());
     }
 
     /// The thread. Says once when the first node answered.
@@ -97,14 +99,12 @@ impl Shared {
                 // Nobody waits any more if it took too long.
                 let _ = answered.take().map(|answered| answered.send(()));
             }
-            inner.wakes = inner.core.timeout();
-            let timeout = self.clock.until(inner.wakes).map(timespec);
+            inner.wakes = Instant::NEVER;
             self.carry_out(inner);
-            let mut ready = [PollFd::new(&self.socket, PollFlags::IN), PollFd::new(&self.wake, PollFlags::IN)];
+            let mut ready = [PollFd::new(&self.socket, PollFlags::IN), PollFd::new(&self.timer, PollFlags::IN)];
             // It fails only if interrupted.
-            let _ = poll(&mut ready, timeout.as_ref());
-            let mut count = [0; 8];
-            let _ = rustix::io::read(&self.wake, &mut count);
+            let _ = poll(&mut ready, None);
+            let _ = rustix::io::read(&self.timer, &mut [0; 8]);
             while let Ok((length, from)) = self.socket.recv_from(&mut buffer) {
                 let mut inner = self.lock();
                 inner.core.handle_datagram(self.clock.now(), from, &buffer[..length]);
@@ -125,11 +125,11 @@ impl Shared {
                 Output::GivenUp(..) => {}
             }
         }
-        let sooner = inner.core.timeout() < inner.wakes;
-        drop(inner);
-        if sooner {
-            self.wake();
+        let timeout = inner.core.timeout();
+        if timeout < inner.wakes {
+            self.wake_at(&mut inner, timeout);
         }
+        drop(inner);
         for (listener, outcome) in told {
             if let Some(listener) = listener {
                 listener.lock().unwrap_or_else(PoisonError::into_inner)(outcome);
@@ -137,9 +137,14 @@ impl Shared {
         }
     }
 
-    fn wake(&self) {
-        // It fails only if it is set already.
-        let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
+    /// Sets the timer, which does not wake the thread before it has something to do.
+    fn wake_at(&self, inner: &mut Inner, at: Instant) {
+        inner.wakes = at;
+        // A timer of zero would never go off.
+        let left = self.clock.until(at).unwrap_or(Duration::MAX).max(Duration::from_nanos(1));
+        let once = Itimerspec { it_interval: timespec(Duration::ZERO), it_value: timespec(left) };
+        // It fails only for times that are none.
+        let _ = timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &once);
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
