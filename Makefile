@@ -94,4 +94,4 @@ board: setup
 	@echo "== Colorlight i9: LiteX, yosys, nextpnr"
 	@$(MAKE) --no-print-directory -C soc/board OUT=$(CURDIR)/build/board VENV=$(CURDIR)/$(VENV)
 
-.PHONY: help setup demo board check check-rust check-device check-edge-c check-nic check-python test test-proof test-nic test-device test-examples bench
+.PHONY: help setup demo board check check-rust check-device check-edge-c check-nic check-python test test-proof test-nic test-device test-examples test-edge bench
