@@ -29,7 +29,7 @@ fn two(site: &Site) -> [Machine; 2] {
 
 /// Has a task accepted, and tells by which of the nodes.
 fn begin(client: &Client, nodes: &[Machine; 2]) -> (weir_edge::client::Ticket, usize) {
-    let mut ticket = client.submit(&Task::new("compute", MS(2_000), MS(15_000)).payload("500ms"));
+    let mut ticket = client.submit(&Task::new("compute", MS(20_000), MS(100_000)).payload("500ms"));
     let Some(Outcome::Accepted { holder }) = ticket.next() else { panic!("not accepted") };
     let holder = nodes.iter().position(|node| node.address == holder).unwrap();
     nodes[holder].wait_for("event=accepted");
@@ -66,7 +66,8 @@ fn a_node_that_is_told_to_end_leaves_its_tasks_to_another() {
     let (ticket, holder) = begin(&client, &nodes);
     nodes[holder].signal(Signal::TERM);
     assert_eq!(nodes[holder].wait().code(), Some(0));
-    assert!(matches!(ticket.wait(), Outcome::Result { exit: Exit::Done, lateness: ..0, .. }));
+    let last = ticket.wait();
+    assert!(matches!(last, Outcome::Result { exit: Exit::Done, lateness: ..0, .. }), "{last:?}");
     nodes[1 - holder].wait_for("event=down");
 }
 
@@ -81,7 +82,7 @@ fn a_scheduler_has_its_workers_run_tasks() {
     std::thread::sleep(MS(300));
     let client = site.client(&[&scheduler]);
     // Each takes more than half of what there is time for: one worker cannot take both.
-    let task = Task::new("compute", MS(2_000), MS(3_500)).payload("50ms");
+    let task = Task::new("compute", MS(20_000), MS(35_000)).payload("50ms");
     let tickets = [client.submit(&task), client.submit(&task)];
     for ticket in tickets {
         assert!(matches!(ticket.wait(), Outcome::Result { exit: Exit::Done, .. }));
