@@ -62,8 +62,8 @@ impl Link {
     pub fn leave_by(&self, now: Instant, due: Instant, share: f64, uncertainty: f64) -> Option<Instant> {
         let shortest = self.one_way(now, 0.0)?;
         let reserved = self.one_way(now, share)?;
-        let delay = nanoseconds(self.round_trip_min(now)?) as f64 / 2.0 + (reserved - shortest) as f64;
-        Some(due.shifted(-reserved).shifted(-((uncertainty - 1.0) * delay) as i64))
+        let delay = nanoseconds(self.round_trip_min(now)?) as f64 / 2.0 + reserved.abs_diff(shortest) as f64;
+        Some(due.shifted(reserved.saturating_neg()).shifted(-((uncertainty - 1.0) * delay) as i64))
     }
 }
 
@@ -101,6 +101,23 @@ mod tests {
         assert_eq!(link.leave_by(now, due, 1.0, 1.0), Some(Instant(2_000 * MS + offset - 39 * MS)));
         assert_eq!(link.leave_by(now, due, 0.5, 1.0), Some(Instant(2_000 * MS + offset - 34 * MS)));
         assert_eq!(link.leave_by(now, due, 1.0, 2.0), Some(Instant(2_000 * MS + offset - 78 * MS)));
+    }
+
+    #[test]
+    fn clocks_that_mean_nothing_do_no_harm() {
+        let extremes = [0, 1, i64::MAX as u64, 1 << 63, u64::MAX];
+        for (first, second) in extremes.iter().flat_map(|a| extremes.map(|b| (*a, b))) {
+            let mut link = Link::default();
+            link.answered(Instant(2), Instant(first));
+            link.came(Instant(1), Instant(first));
+            link.came(Instant(2), Instant(second));
+            assert!(extremes.iter().all(|due| link.leave_by(Instant(2), Instant(*due), 0.99, 1.5).is_some()));
+        }
+        // The sender's clock is as far ahead as can be said.
+        let mut link = Link::default();
+        link.answered(Instant(0), Instant(0));
+        link.came(Instant(0), Instant(1 << 63));
+        assert_eq!(link.leave_by(Instant(0), Instant(0), 1.0, 1.0), Some(Instant(i64::MAX as u64)));
     }
 
     #[test]

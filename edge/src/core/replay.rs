@@ -14,7 +14,7 @@ pub struct Window {
 impl Window {
     /// Notes a number; false if it was there before or is too old to tell. Numbers begin at 1.
     pub fn accept(&mut self, number: u64) -> bool {
-        if number == 0 || number + BITS <= self.highest {
+        if number == 0 || self.highest.checked_sub(BITS).is_some_and(|oldest| number <= oldest) {
             return false;
         }
         if number > self.highest {
@@ -44,6 +44,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn the_last_numbers_are_as_good_as_any() {
+        let mut window = Window::default();
+        assert!(window.accept(5) && window.accept(u64::MAX) && window.accept(u64::MAX - BITS + 1));
+        assert!(!window.accept(u64::MAX) && !window.accept(u64::MAX - BITS) && window.accept(u64::MAX - 1));
+    }
 
     proptest! {
         #[test]

@@ -151,7 +151,7 @@ impl Node {
     /// A task with its time in a peer's clock. It errs by the delay between the two, to the early side.
     pub(super) fn in_clock_of(&self, now: Instant, peer: SocketAddr, mut task: Task) -> Option<Task> {
         let offset_and_delay = self.peers.get(&peer)?.link.one_way(now, 0.0)?;
-        task.leave_by = task.leave_by.shifted(-offset_and_delay);
+        task.leave_by = task.leave_by.shifted(offset_and_delay.saturating_neg());
         Some(task)
     }
 
