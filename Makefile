@@ -39,7 +39,7 @@ check-edge-c: setup
 	@echo "== The offloading client in C: lint, unit tests with sanitizers, sizes; against nodes of the core"
 	@$(MAKE) --no-print-directory -C edge/c/tests lint check OUT=$(CURDIR)/build/edge-c-tests LWIP="$$(tools/c-sources lwip)"
 	@$(MAKE) --no-print-directory -C edge/c sizes lwip OUT=$(CURDIR)/build/edge-c LWIP="$$(tools/c-sources lwip)"
-	cargo test --quiet --release --locked --test c_vectors --test c_client
+	cargo test --quiet --release --locked --test c_vectors --test c_client --test c_client_site
 
 check-nic: setup
 	@echo "== SystemVerilog: format, lint"
