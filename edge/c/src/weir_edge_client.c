@@ -101,7 +101,7 @@ static enum weir_edge_drop welcome(struct weir_edge_client *client, uint64_t now
     struct weir_edge_node *node = &client->nodes[from];
     node->token = message->welcome.token;
     node->unanswered = 0;
-    node->load = message->welcome.density / 500U;
+    node->load = message->welcome.density / 250U;
     weir_edge_link_answered(&node->link, now_ns, message->welcome.asked_at_ns);
     for (uint8_t i = 0; i < message->welcome.others_count; i++) {
         weir_edge_learn(client, now_ns, &message->welcome.others[i]);

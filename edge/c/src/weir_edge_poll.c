@@ -2,8 +2,6 @@
 //
 // What is to be done for a client, one thing at a time, so that one buffer does for all datagrams.
 
-#include <string.h>
-
 #include "weir_edge_link.h"
 #include "weir_edge_message.h"
 #include "weir_edge_nodes.h"

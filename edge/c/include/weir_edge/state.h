@@ -31,7 +31,7 @@ struct weir_edge_node {
     uint8_t unanswered;               // hellos, and tasks given up, since it last answered
     uint64_t session, token;          // token 0: it never answered
     uint64_t next_hello_ns;
-    uint32_t load; // how much it has to do, by its last welcome: in halves of a worker
+    uint32_t load; // how much it has to do, by its last welcome: in quarters of a worker
     uint64_t rank; // breaks ties, so that not all clients turn to the same of several equals
     struct weir_edge_link link;
     struct weir_edge_window window;
