@@ -151,14 +151,14 @@ const HEAD: &str =
 
 /// A row: shares of all tasks; `in time` of the accepted ones. `wire/s` is in datagrams for each machine.
 fn line(results: &Results) -> String {
-    let share = |count: u64, of: u64| format!("{:.1} %", 100.0 * count as f64 / of.max(1) as f64);
+    // Down to a tenth of a per cent: nothing is rounded up to all.
+    let share = |count: u64, of: u64| format!("{:.1} %", (1000 * count / of.max(1)) as f64 / 10.0);
     let noticed = results.noticed_ms.iter().copied().reduce(f64::max);
     format!(
         "{:>9}  {:>8}  {:>7}  {:>7}  {:>5}  {:>4}  {:>10}  {:>13.0}  {:>5.0}  {:>10}  {:>6.0}",
         results.submitted,
         share(results.accepted, results.submitted),
-        // Down to a tenth of a per cent that is not rounded up to all.
-        format!("{:.1} %", (1000.0 * results.kept()).floor() / 10.0),
+        share(results.in_time, results.accepted),
         share(results.in_time, results.submitted),
         results.late,
         results.lost,

@@ -343,7 +343,7 @@ impl Node {
                 Ok(())
             }
             Message::ResultAck { number } => {
-                self.check_client(now, from, header)?;
+                // Without a token: the client may have never talked to this machine, and to hear it twice means nothing.
                 let id = TaskId { client: header.sender, number };
                 if let Some(Record { state: State::Ended { acknowledged, .. }, .. }) = self.tasks.get_mut(&id) {
                     *acknowledged = true;
