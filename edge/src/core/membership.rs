@@ -74,7 +74,7 @@ impl Default for Timing {
         Self {
             probe: Duration::from_millis(100),
             answer: Duration::from_millis(40),
-            suspicion: Duration::from_millis(300),
+            suspicion: Duration::from_millis(200),
         }
     }
 }
@@ -104,7 +104,7 @@ impl Membership {
     pub fn new(own: Member, timing: Timing, seed: u64) -> Self {
         let second = foca::PeriodicParams { frequency: Duration::from_secs(1), num_members: NonZeroUsize::MIN };
         let gossip = foca::PeriodicParams {
-            frequency: Duration::from_millis(200),
+            frequency: Duration::from_millis(100),
             num_members: const { NonZeroUsize::new(3).unwrap() },
         };
         let config = Config {
