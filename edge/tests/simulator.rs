@@ -13,9 +13,13 @@ fn rows(file: &str) -> Vec<Row> {
 
 /// One seed of the row with these values of what varies.
 fn run(file: &str, varied: &[&str]) -> Results {
+    run_seed(file, varied, 1)
+}
+
+fn run_seed(file: &str, varied: &[&str], seed: u64) -> Results {
     let rows = rows(file);
     let row = rows.iter().find(|row| row.varied.iter().map(|(_, value)| value.as_str()).eq(varied.iter().copied()));
-    let results = world::run(&row.expect("a row of the file").scenario, 1);
+    let results = world::run(&row.expect("a row of the file").scenario, seed);
     assert_eq!(results.wrong, Vec::<String>::new());
     results
 }
@@ -79,6 +83,16 @@ fn a_lost_node_costs_no_more_than_what_it_ran() {
     }
     let results = run("thesis-8/node-lost.toml", &["a node crashes", "3", "1000"]);
     assert!(results.taken_over > 0, "with slack enough, another node runs it");
+}
+
+#[test]
+fn a_node_that_is_wrongly_taken_for_dead_loses_nothing() {
+    for trouble in ["5 % among nodes is lost", "a node is cut off, 5 s"] {
+        for seed in 1..=5 {
+            let results = run_seed("troubles.toml", &["2000", trouble], seed);
+            assert_eq!((results.lost, results.given_back), (0, 0), "{trouble}, seed {seed}");
+        }
+    }
 }
 
 #[test]

@@ -27,7 +27,7 @@ impl Node {
             match change {
                 Change::Up(member) => self.came_up(now, member),
                 Change::Down(member) => self.went_down(now, member),
-                Change::WeWereDead => self.we_were_dead(now),
+                Change::WeWereDead => self.we_were_dead(),
             }
         }
     }
@@ -90,20 +90,12 @@ impl Node {
         }
     }
 
-    /// The others have given up what we run, and have it run elsewhere.
-    pub(super) fn we_were_dead(&mut self, now: Instant) {
-        let guarded = |r: &Record| matches!(r.state, State::Here { guardian: Some(_), .. });
-        let mut lost: Vec<TaskId> = self.tasks.iter().filter(|(_, r)| guarded(r)).map(|(id, _)| *id).collect();
-        lost.sort();
+    /// The others have given up what we run. Whether they have it run elsewhere we cannot know: its copy may have been
+    /// lost, or refused by one who took us for dead already. So we go on; the client takes the first result.
+    pub(super) fn we_were_dead(&mut self) {
         for record in self.tasks.values_mut() {
             if let State::Away { disowned, .. } = &mut record.state {
                 *disowned = true;
-            }
-        }
-        for id in lost {
-            self.take_from_queue(now, id);
-            if let Some(record) = self.tasks.get_mut(&id) {
-                record.state = State::Refused(Refusal::Lost);
             }
         }
     }
