@@ -12,9 +12,11 @@ use common::{LONG, Machine, Site, WEIR_EDGE, eventually, get, is_alive, text};
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 
-/// Two nodes that know each other. Their program notes its process and computes.
+/// Two nodes that know each other. Their program notes its process; the first one that is started never ends by itself.
 fn two(site: &Site) -> [Machine; 2] {
-    let script = format!("echo $$ >> {}; exec {WEIR_EDGE} compute", site.path("pids").display());
+    let path = |name| site.path(name).display().to_string();
+    let script =
+        format!("echo $$ >> {}; mkdir {} && exec sleep 1000; exec {WEIR_EDGE} compute", path("pids"), path("first"));
     let lines = |seeds: &str| {
         format!("seeds = [{seeds}]\nworkers = 1\n[programs]\ncompute = [\"sh\", \"-c\", '''{script}''']\n")
     };
@@ -29,7 +31,7 @@ fn two(site: &Site) -> [Machine; 2] {
 
 /// Has a task accepted, and tells by which of the nodes.
 fn begin(client: &Client, nodes: &[Machine; 2]) -> (weir_edge::client::Ticket, usize) {
-    let mut ticket = client.submit(&Task::new("compute", MS(20_000), MS(100_000)).payload("500ms"));
+    let mut ticket = client.submit(&Task::new("compute", MS(20_000), MS(100_000)).payload("50ms"));
     let Some(Outcome::Accepted { holder }) = ticket.next() else { panic!("not accepted") };
     let holder = nodes.iter().position(|node| node.address == holder).unwrap();
     nodes[holder].wait_for("event=accepted");
@@ -43,7 +45,7 @@ fn a_task_of_a_node_that_is_killed_is_done_by_another() {
     let client = site.client(&[&nodes[0], &nodes[1]]);
     let (mut ticket, holder) = begin(&client, &nodes);
     let pids = || std::fs::read_to_string(site.path("pids")).unwrap_or_default();
-    eventually("its process", || !pids().is_empty());
+    eventually("its process", || site.path("first").exists());
     let killed = Instant::now();
     nodes[holder].child.kill().unwrap();
     nodes[holder].wait();
@@ -64,6 +66,7 @@ fn a_node_that_is_told_to_end_leaves_its_tasks_to_another() {
     let mut nodes = two(&site);
     let client = site.client(&[&nodes[0], &nodes[1]]);
     let (ticket, holder) = begin(&client, &nodes);
+    eventually("its process", || site.path("first").exists());
     nodes[holder].signal(Signal::TERM);
     assert_eq!(nodes[holder].wait().code(), Some(0));
     let last = ticket.wait();

@@ -156,9 +156,15 @@ pub fn eventually(what: &str, mut is_true: impl FnMut() -> bool) {
     }
 }
 
+/// A process's state as the kernel has it: R runs, S waits, T is stopped, Z is a zombie; none if it is gone.
+pub fn state(pid: u32) -> Option<char> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.chars().next()
+}
+
 /// Whether a process is there, and no zombie.
 pub fn is_alive(pid: u32) -> bool {
-    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+    state(pid).is_some_and(|state| state != 'Z')
 }
 
 pub fn text(bytes: &[u8]) -> String {
