@@ -96,6 +96,13 @@ fn a_node_that_is_wrongly_taken_for_dead_loses_nothing() {
 }
 
 #[test]
+fn a_link_that_loses_datagrams_loses_no_task() {
+    for seed in 1..=5 {
+        assert_eq!(run_seed("troubles.toml", &["2000", "5 % of the link is lost"], seed).lost, 0, "seed {seed}");
+    }
+}
+
+#[test]
 fn agreement_costs_little_and_does_not_grow() {
     let few = run("thesis-8/nodes-number.toml", &["28"]);
     assert!(quantile(&few.placing_us, 0.99) < 2000.0);

@@ -370,7 +370,7 @@ impl Node {
             }
             Message::Withdraw { id, attempt } => {
                 self.check_peer(now, from, header)?;
-                self.give_up(now, id, attempt, false);
+                self.withdrawn(now, from, id, attempt);
                 Ok(())
             }
             Message::Finished { id, .. } => {

@@ -334,6 +334,20 @@ impl Node {
         }
     }
 
+    /// A peer does not run this any more, or does not want it run.
+    pub(super) fn withdrawn(&mut self, now: Instant, from: SocketAddr, id: TaskId, attempt: u8) {
+        match self.tasks.get(&id) {
+            // The client gave up there what it repeated here, and was told here that it is run there.
+            Some(Record { task, state: State::Away { holder, .. }, .. })
+                if *holder == from && task.attempt > attempt =>
+            {
+                self.given_up(now, id, from);
+                self.place(now, id, Vec::new());
+            }
+            _ => self.give_up(now, id, attempt, false),
+        }
+    }
+
     /// Tells who runs it, or has its copy, that it need not.
     pub(super) fn withdraw(&mut self, now: Instant, id: TaskId) {
         let Some(record) = self.tasks.get(&id) else { return };
