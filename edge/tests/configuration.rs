@@ -80,6 +80,10 @@ fn each_mistake_has_its_line() {
             &format!("{GOOD}[programs]\na_name_that_is_longer_than_datagrams_have_it = [\"true\"]\n"),
             "it.toml:4: programs: \"a_name_that_is_longer_than_datagrams_have_it\": a name has 1 to 32 bytes",
         ),
+        (
+            &format!("{GOOD}[silence]\nprobe = \"0s\"\n"),
+            "it.toml:3: silence: answer must be above 0 and at most half of probe",
+        ),
         (&format!("{GOOD}workers =\n"), "it.toml:3: string values must be quoted, expected literal string"),
     ];
     for (file, expected) in cases {

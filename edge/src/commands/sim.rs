@@ -17,7 +17,7 @@ use weir_edge::sim::{faults, world};
 /// same rows on every machine.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A scenario file (TOML); scenarios/offload has some.
+    /// A scenario file (TOML); edge/scenarios has some.
     #[arg(required_unless_present = "random")]
     file: Option<PathBuf>,
     /// Only this seed, instead of 1 up to the file's `seeds`.

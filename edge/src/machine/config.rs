@@ -66,8 +66,7 @@ struct File {
     programs: BTreeMap<Spanned<String>, Spanned<Vec<String>>>,
     #[serde(default)]
     limits: Limits,
-    #[serde(default)]
-    silence: Silence,
+    silence: Option<Spanned<Silence>>,
 }
 
 #[derive(Deserialize)]
@@ -186,6 +185,7 @@ fn check(file: File, folder: &Path, role: Role) -> Checked<Config> {
         Some(given) if PRIORITIES.contains(given.as_ref()) => *given.as_ref(),
         Some(given) => return Err((given.span(), "real_time_priority: from 1 to 98, or 0 for none".to_owned())),
     };
+    let timing = timing(&file)?;
     let costs = Costs { start: file.limits.start_cost.0, preempt: file.limits.preempt_cost.0 };
     let node = node::Config {
         for_clients: file.for_clients.map(|address| address.0),
@@ -201,15 +201,20 @@ fn check(file: File, folder: &Path, role: Role) -> Checked<Config> {
         clients_max: file.limits.clients,
         tasks_max: file.limits.tasks,
         seeds: file.seeds.iter().map(|address| address.0).collect(),
-        timing: Timing {
-            probe: file.silence.probe.0,
-            answer: file.silence.answer.0,
-            suspicion: file.silence.suspicion.0,
-        },
+        timing,
         ..node::Config::new(address)
     };
     let (metrics, log) = (file.metrics.map(|address| address.0), file.log);
     Ok(Config { node, key, programs, cpus, priority: (priority > 0).then_some(priority), metrics, log, warnings })
+}
+
+fn timing(file: &File) -> Checked<Timing> {
+    let Some(given) = &file.silence else { return Ok(Timing::default()) };
+    let Silence { probe: Span(probe), answer: Span(answer), suspicion: Span(suspicion) } = *given.as_ref();
+    if answer.is_zero() || answer > probe / 2 {
+        return Err((given.span(), "silence: answer must be above 0 and at most half of probe".to_owned()));
+    }
+    Ok(Timing { probe, answer, suspicion })
 }
 
 fn workers(file: &File, role: Role, cpus: usize) -> Checked<usize> {
