@@ -176,3 +176,27 @@ fn status_shows_each_machine_and_says_which_does_not_answer() {
     assert!(text(&one.stdout).contains("Connection refused"), "{}", text(&one.stdout));
     assert!(get(node.metrics, "/else").starts_with("HTTP/1.1 404 "));
 }
+
+#[test]
+fn a_node_without_the_program_asks_those_that_have_it() {
+    let site = Site::new();
+    let first = site.node("workers = 1\n[programs]\nother = [\"cat\"]\n");
+    let seeds = format!("seeds = [\"{}\"]\n", first.address);
+    let second = site.node(&format!("{seeds}workers = 1\n[programs]\necho = [\"cat\"]\n"));
+    eventually("both know the other", || first.metric("weir_edge_members") == 1.0);
+    std::thread::sleep(MS(300));
+    let client = site.client(&[&first]);
+    let submit = |program| {
+        let mut ticket = client.submit(&Task::new(program, MS(20_000), MS(100_000)).payload("hello"));
+        (ticket.next(), ticket)
+    };
+    let (accepted, mut ticket) = submit("echo");
+    // The client may know both nodes and turn to the second at once; the answer is the same.
+    assert_eq!(accepted, Some(Outcome::Accepted { holder: second.address }));
+    assert!(matches!(ticket.next(), Some(Outcome::Result { exit: Exit::Done, output, .. }) if output == b"hello"));
+    assert_eq!(submit("nobodys").0, Some(Outcome::Rejected(Refusal::NoProgram)));
+    // Who drops the client does not wait for ever.
+    let unfinished = client.submit(&Task::new("echo", MS(20_000), MS(100_000)));
+    drop(client);
+    assert!(unfinished.count() <= 2);
+}

@@ -81,6 +81,8 @@ impl Shared {
     pub(super) fn stop(&self) {
         let mut inner = self.lock();
         inner.stop = true;
+        // Nothing more comes: who still waits for a task is told so.
+        inner.listeners.clear();
         self.wake_at(&mut inner, self.clock.now());
     }
 

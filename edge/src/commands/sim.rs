@@ -2,6 +2,7 @@
 //! `weir-edge sim`: scenarios in virtual time.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -52,6 +53,15 @@ pub fn run(args: &Args) -> ExitCode {
     }
 }
 
+/// Prints a line. Who closes the pipe wants no more.
+macro_rules! say {
+    ($($text:tt)*) => {
+        if writeln!(std::io::stdout(), $($text)*).is_err() {
+            std::process::exit(0);
+        }
+    };
+}
+
 /// Runs what there is to run on all CPUs; the results come in order.
 fn in_parallel(runs: &[(&Scenario, u64)], mut done: impl FnMut(usize, Results) + Send) {
     let next = AtomicU64::new(0);
@@ -87,14 +97,21 @@ fn random(from: u64, count: u64) -> ExitCode {
     in_parallel(&runs, |index, results| {
         if let Some(wrong) = results.wrong.first() {
             failed += 1;
-            println!("weir-edge sim --random 1 --from {}: {wrong}", from + index as u64);
+            say!("weir-edge sim --random 1 --from {}: {wrong}", from + index as u64);
         }
         sum.add(results);
     });
-    println!(
+    say!(
         "{count} runs, {failed} failed; of {} tasks {} accepted, of these {} in time, {} late, {} stopped at their worst case, \
-         {} given back, {} lost with the machines that had them; {} taken over",
-        sum.submitted, sum.accepted, sum.in_time, sum.late, sum.overrun, sum.given_back, sum.lost, sum.taken_over
+         {} given back, {} lost; {} taken over",
+        sum.submitted,
+        sum.accepted,
+        sum.in_time,
+        sum.late,
+        sum.overrun,
+        sum.given_back,
+        sum.lost,
+        sum.taken_over
     );
     ExitCode::from(u8::from(failed > 0))
 }
@@ -110,18 +127,18 @@ fn table(args: &Args, rows: &[Row]) -> ExitCode {
         values.iter().zip(&widths).map(|(value, width)| format!("{value:<width$}  ")).collect::<String>()
     };
     let head = cells(columns(rows).into_iter().map(|values| values[0].clone()).collect());
-    println!("{head}{HEAD}");
+    say!("{head}{HEAD}");
     let (mut sums, mut failed) = (vec![Results::default(); rows.len()], false);
     in_parallel(&plain, |index, results| {
         let row = runs[index].0;
         for wrong in &results.wrong {
             failed = true;
-            println!("seed {}: {wrong}", runs[index].2);
+            say!("seed {}: {wrong}", runs[index].2);
         }
         sums[row].add(results);
         if runs.get(index + 1).is_none_or(|next| next.0 != row) {
             let varied = rows[row].varied.iter().map(|(_, value)| value.clone()).collect();
-            println!("{}{}", cells(varied), line(&sums[row]));
+            say!("{}{}", cells(varied), line(&sums[row]));
         }
     });
     let written = as_json(rows, &sums);

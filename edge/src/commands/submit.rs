@@ -138,6 +138,7 @@ fn why(reason: weir_edge::client::Refusal) -> &'static str {
         Refusal::NoTime => "no node can finish it in time",
         Refusal::NoNode => "no node answers",
         Refusal::NoProgram => "the nodes have no program of this name",
+        Refusal::TooLarge => "its payload is longer than 1,200 bytes",
         Refusal::Full => "too many tasks are under way",
         Refusal::Lost => "the machine that ran it was lost, and no other can finish it in time",
     }

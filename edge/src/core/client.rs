@@ -195,7 +195,7 @@ impl Client {
         let id = TaskId { client: self.pen.session(), number: self.submitted };
         let reason = match self.closest(now).first() {
             _ if self.tasks.len() >= self.config.tasks_max => Refusal::Full,
-            _ if payload.len() > PAYLOAD_BYTES_MAX => Refusal::Full,
+            _ if payload.len() > PAYLOAD_BYTES_MAX => Refusal::TooLarge,
             _ if program.is_empty() || program.len() > PROGRAM_BYTES_MAX => Refusal::NoProgram,
             None => Refusal::NoNode,
             Some((node, _)) => {

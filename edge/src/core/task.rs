@@ -50,12 +50,14 @@ pub enum Refusal {
     NoTime = 1,
     /// The client knows no node that answers.
     NoNode = 2,
-    /// The node has no program of this name.
+    /// No node that was asked has a program of this name.
     NoProgram = 3,
     /// The node has as many tasks as it may.
     Full = 4,
     /// The machine that ran it was lost, and no other can finish it in time.
     Lost = 5,
+    /// The input is longer than a datagram carries. A client's own answer; never in a message.
+    TooLarge = 6,
 }
 
 impl Refusal {
@@ -73,6 +75,7 @@ impl fmt::Display for Refusal {
             Self::NoProgram => "no-program",
             Self::Full => "full",
             Self::Lost => "lost",
+            Self::TooLarge => "too-large",
         })
     }
 }

@@ -97,7 +97,7 @@ struct weir_edge_task {
 enum weir_edge_refusal {
     WEIR_EDGE_REFUSED_NO_TIME = 1,    // no node that was asked can finish it in time
     WEIR_EDGE_REFUSED_NO_NODE = 2,    // none of those that were asked answered
-    WEIR_EDGE_REFUSED_NO_PROGRAM = 3, // the node has no program of this name
+    WEIR_EDGE_REFUSED_NO_PROGRAM = 3, // no node that was asked has a program of this name
     WEIR_EDGE_REFUSED_FULL = 4,       // the node has as many tasks as it may
     WEIR_EDGE_REFUSED_LOST = 5,       // the machine that ran it was lost, and no other can finish it in time
 };

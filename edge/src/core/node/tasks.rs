@@ -23,12 +23,8 @@ impl Node {
             self.send_to_client(now, &task, &reject);
             return;
         }
-        let refusal = (!self.has_program(&task.program)).then_some(Refusal::NoProgram);
         self.remember(now, task, true, false, State::Refused(Refusal::NoTime));
-        match refusal {
-            Some(reason) => self.refuse(now, id, reason),
-            None => self.place(now, id, Vec::new()),
-        }
+        self.place(now, id, Vec::new());
     }
 
     pub(super) fn has_program(&self, program: &str) -> bool {
@@ -54,7 +50,9 @@ impl Node {
     pub(super) fn place(&mut self, now: Instant, id: TaskId, tried: Vec<SocketAddr>) {
         let Some(record) = self.tasks.get(&id) else { return };
         let job = Job { id, deadline: record.task.leave_by, wcet: record.task.wcet };
-        let worker = if self.config.reference {
+        let worker = if !self.has_program(&record.task.program) {
+            None
+        } else if self.config.reference {
             (now + job.wcet <= job.deadline).then_some(0)
         } else {
             let admitting = self.queues.iter().enumerate().filter(|(_, q)| q.admits(now, &job));
@@ -74,7 +72,11 @@ impl Node {
     pub(super) fn ask(&mut self, now: Instant, id: TaskId, mut tried: Vec<SocketAddr>) {
         let Some(record) = self.tasks.get(&id) else { return };
         let job = Job { id, deadline: record.task.leave_by, wcet: record.task.wcet };
-        let reason = if record.accepted { Refusal::Lost } else { Refusal::NoTime };
+        let reason = match record.accepted {
+            true => Refusal::Lost,
+            false if !self.has_program(&record.task.program) => Refusal::NoProgram,
+            false => Refusal::NoTime,
+        };
         let worth_it = now + job.wcet <= job.deadline && tried.len() < self.config.asked_max;
         let peer = if worth_it { self.best_peer(now, &job, &tried) } else { None };
         let Some(peer) = peer else {
