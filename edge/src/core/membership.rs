@@ -97,6 +97,8 @@ pub type Timer = foca::Timer<Member>;
 pub struct Membership {
     foca: Foca<Member, PostcardCodec, ChaCha8Rng, NoCustomBroadcast>,
     runtime: AccumulatingRuntime<Member>,
+    /// What a notice says besides its first change.
+    second: Option<Change>,
 }
 
 impl Membership {
@@ -123,6 +125,7 @@ impl Membership {
         Self {
             foca: Foca::new(own, config, ChaCha8Rng::seed_from_u64(seed), PostcardCodec),
             runtime: AccumulatingRuntime::new(),
+            second: None,
         }
     }
 
@@ -172,6 +175,9 @@ impl Membership {
 
     /// What became of whom. A restarted node's former self comes before its new one.
     pub fn change(&mut self) -> Option<Change> {
+        if let Some(change) = self.second.take() {
+            return Some(change);
+        }
         loop {
             return Some(match self.runtime.to_notify()? {
                 OwnedNotification::MemberUp(member) => Change::Up(member),
@@ -179,6 +185,10 @@ impl Membership {
                 OwnedNotification::Rename(before, after) => {
                     if before.session == after.session {
                         continue;
+                    }
+                    // If the former self still counted as there, nothing else says that the new one is.
+                    if self.foca.iter_members().any(|member| *member.id() == after) {
+                        self.second = Some(Change::Up(after));
                     }
                     Change::Down(before)
                 }

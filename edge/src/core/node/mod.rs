@@ -235,6 +235,11 @@ impl Node {
         self.peers.contains_key(&address)
     }
 
+    /// Whether it knows another to be there as what it is since its last start.
+    pub fn knows_anew(&self, other: &Self) -> bool {
+        self.peers.get(&other.config.address).is_some_and(|peer| peer.member.session == other.pen.session())
+    }
+
     /// How much there is to do, over all workers.
     pub fn density(&self, now: Instant) -> f64 {
         self.queues.iter().map(|q| q.density(now)).sum::<f64>() / self.queues.len().max(1) as f64

@@ -58,11 +58,13 @@ impl World<'_> {
         watched.retain(|w| {
             let others =
                 self.machines[..self.nodes].iter().enumerate().filter(|(i, m)| *i != w.node && m.up && m.heard);
+            let Kind::Node(subject, _) = &self.machines[w.node].kind else { return false };
             let mut views = others.filter_map(|(_, m)| match &m.kind {
-                Kind::Node(node, _) => Some(node.knows(address(w.node))),
+                Kind::Node(node, _) if w.down => Some(!node.knows(subject.address())),
+                Kind::Node(node, _) => Some(node.knows_anew(subject)),
                 Kind::Device(_) => None,
             });
-            if !views.all(|knows| knows != w.down) {
+            if !views.all(|knows_it| knows_it) {
                 return true;
             }
             let took = (self.now - w.since).as_secs_f64() * 1e3;
