@@ -75,6 +75,19 @@ impl Site {
 }
 
 #[test]
+fn halves_that_forgot_each_other_become_one_site_again() {
+    let mut site = Site::new(4);
+    site.run(Duration::from_secs(3));
+    assert_eq!(site.known(), [3; 4]);
+    site.cut = Some(2);
+    site.run(Duration::from_secs(300));
+    assert_eq!(site.known(), [1; 4]);
+    site.cut = None;
+    site.run(Duration::from_secs(3));
+    assert_eq!(site.known(), [3; 4]);
+}
+
+#[test]
 fn a_node_that_is_started_anew_at_once_is_there_again() {
     let mut site = Site::new(3);
     site.run(Duration::from_secs(3));

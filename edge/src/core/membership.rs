@@ -139,6 +139,11 @@ impl Membership {
         self.foca.iter_members().map(foca::Member::id)
     }
 
+    /// Whether a node at this address is there, or was until a minute ago: such a one is asked again without our doing.
+    pub fn remembers(&self, address: SocketAddr) -> bool {
+        self.foca.iter_membership_state().any(|member| member.id().address == address)
+    }
+
     /// Asks the node at an address for the members. Its session need not be known.
     pub fn join(&mut self, address: SocketAddr) {
         let unknown =

@@ -156,16 +156,16 @@ impl Node {
         self.after(now, self.config.load_period, Timer::Load);
     }
 
-    /// Once a second: joins again who is alone, forgets who is silent.
+    /// Once a second: joins again who is alone, or has forgotten a seed, for a site may have been in halves for long;
+    /// forgets who is silent.
     pub(super) fn sweep(&mut self, now: Instant) {
-        if self.peers.is_empty() {
-            for seed in self.config.seeds.clone() {
-                if seed != self.config.address {
-                    self.membership.join(seed);
-                }
+        let alone = self.peers.is_empty();
+        for seed in self.config.seeds.clone() {
+            if seed != self.config.address && (alone || !self.membership.remembers(seed)) {
+                self.membership.join(seed);
             }
-            self.after_membership(now);
         }
+        self.after_membership(now);
         self.clients.retain(|_, client| now.since(client.heard) <= CLIENT_SILENT_MAX);
         let period = if self.peers.is_empty() { Duration::from_millis(200) } else { Duration::from_secs(1) };
         self.after(now, period, Timer::Sweep);
