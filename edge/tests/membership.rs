@@ -97,3 +97,15 @@ fn a_node_that_is_started_anew_at_once_is_there_again() {
         assert_eq!(site.known(), [2; 3], "after start {start}");
     }
 }
+
+#[test]
+fn a_node_whose_calendar_went_back_is_there_again_at_once() {
+    let mut site = Site::new(3);
+    site.run(Duration::from_secs(3));
+    assert_eq!(site.known(), [2; 3]);
+    for start in 1..=20 {
+        site.start(2, 1_000_000 - start);
+        site.run(Duration::from_secs(1));
+        assert_eq!(site.known(), [2; 3], "after start {start}");
+    }
+}

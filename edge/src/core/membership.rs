@@ -45,7 +45,11 @@ impl Identity for Member {
     type Addr = SocketAddr;
 
     fn renew(&self) -> Option<Self> {
-        Some(Self { comeback: self.comeback.wrapping_add(1), ..*self })
+        // Who was started anew with a calendar that had gone back loses against its former self, and is told that it is
+        // dead. Each time that it is told, it says to have been started later, by ever more: 50 years take 14 times.
+        let later_ms = 1u64.checked_shl(self.comeback.saturating_mul(3)).unwrap_or(u64::MAX);
+        let started_ms = self.started_ms.saturating_add(later_ms);
+        Some(Self { comeback: self.comeback.wrapping_add(1), started_ms, ..*self })
     }
 
     fn addr(&self) -> SocketAddr {

@@ -89,7 +89,6 @@ struct Machine {
     up: bool,
     heard: bool,
     cut_off: bool,
-    starts: u64,
 }
 
 struct Watched {
@@ -170,7 +169,7 @@ impl<'a> World<'a> {
         };
         for index in 0..nodes {
             let clock = MachineClock::random(scenario.clock.drift_ppm, &mut world.rng);
-            let kind = world.node(index, clock, 0);
+            let kind = world.node(index, clock);
             world.add(kind, clock);
         }
         for _ in 0..scenario.clients {
@@ -185,7 +184,7 @@ impl<'a> World<'a> {
     }
 
     fn add(&mut self, kind: Kind, clock: MachineClock) {
-        let machine = Machine { kind, clock, wake: None, up: true, heard: true, cut_off: false, starts: 0 };
+        let machine = Machine { kind, clock, wake: None, up: true, heard: true, cut_off: false };
         self.machines.push(machine);
         let index = self.machines.len() - 1;
         if let Kind::Device(device) = &self.machines[index].kind {
@@ -194,7 +193,7 @@ impl<'a> World<'a> {
         self.after(index);
     }
 
-    fn node(&mut self, index: usize, clock: MachineClock, starts: u64) -> Kind {
+    fn node(&mut self, index: usize, clock: MachineClock) -> Kind {
         let scenario = self.scenario;
         let (role, workers) = match (scenario.mode, index) {
             (Mode::Distributed, _) => (Role::Node, 1),
@@ -212,7 +211,7 @@ impl<'a> World<'a> {
             seeds: (0..3.min(self.nodes)).map(address).collect(),
             neighbours: if role == Role::Scheduler { 2 * self.nodes } else { 16 },
             clients_max: 100_000,
-            started_ms: starts,
+            started_ms: self.now.as_millis() as u64,
             ..node::Config::new(address(index))
         };
         let now = clock.at(self.now);

@@ -21,10 +21,9 @@ impl World<'_> {
             What::Restart => {
                 let clock = self.machines[index].clock;
                 self.books.crashed(address(index));
-                let starts = self.machines[index].starts + 1;
-                let kind = self.node(index, clock, starts);
+                let kind = self.node(index, clock);
                 let machine = &mut self.machines[index];
-                (machine.kind, machine.up, machine.wake, machine.starts) = (kind, true, None, starts);
+                (machine.kind, machine.up, machine.wake) = (kind, true, None);
                 self.after(index);
                 self.begin_watch(index, false);
             }
