@@ -161,3 +161,11 @@ fn mistakes_in_a_scenario_are_told() {
         assert!(error.contains(told), "{error}");
     }
 }
+
+#[test]
+fn a_run_lasts_until_the_last_deadline() {
+    let text = "name = \"long\"\nnodes = 2\nclients = 2\nseconds = 1\nseeds = 1\nlink = { delay_ms = 1.0 }\n\
+                task = { wcet_ms = 10.0, slack_ms = 300000.0, rate_per_s = 5.0 }\n";
+    let results = world::run(&parse(text).unwrap()[0].scenario, 1);
+    assert_eq!((results.wrong, results.in_time), (Vec::<String>::new(), results.submitted));
+}

@@ -51,7 +51,9 @@ impl World<'_> {
         device.waiting = false;
         device.next += pause;
         let payload = vec![0; task.payload_bytes];
-        let id = device.client.submit(now, PROGRAM, payload, ms(task.wcet_ms), ms(task.wcet_ms + slack));
+        let budget = ms(task.wcet_ms + slack);
+        let id = device.client.submit(now, PROGRAM, payload, ms(task.wcet_ms), budget);
+        self.end = self.end.max(self.now + budget + DRAIN_MAX);
         device.submitted.insert(id, Submitted { at: self.now, accepted: false });
         self.results.submitted += 1;
         let next = device.next.max(self.now);

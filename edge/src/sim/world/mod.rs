@@ -25,7 +25,7 @@ use crate::core::task::{Exit, Refusal, TaskId};
 
 const PORT: u16 = 7400;
 const PROGRAM: &str = "job";
-/// After the last submission: until every deadline, and what is remembered beyond it, is over.
+/// After the last deadline: until what is remembered beyond it is over.
 const DRAIN_MAX: Duration = Duration::from_secs(30);
 /// How often it is looked whether all know of a fault.
 const WATCH: Duration = Duration::from_millis(5);
@@ -105,6 +105,8 @@ pub struct World<'a> {
     now: Duration,
     foreseen: BinaryHeap<Reverse<Foreseen>>,
     count: u64,
+    /// When it ends at the latest.
+    end: Duration,
     machines: Vec<Machine>,
     /// How many of the machines are nodes; they come first.
     nodes: usize,
@@ -158,6 +160,7 @@ impl<'a> World<'a> {
             now: Duration::ZERO,
             foreseen: BinaryHeap::new(),
             count: 0,
+            end: scenario.until() + DRAIN_MAX,
             machines: Vec::new(),
             nodes,
             faults,
@@ -224,9 +227,8 @@ impl<'a> World<'a> {
     }
 
     fn go(&mut self) {
-        let end = self.scenario.until() + DRAIN_MAX;
         while let Some(Reverse(next)) = self.foreseen.pop()
-            && next.at <= end
+            && next.at <= self.end
         {
             self.now = next.at;
             if self.now > self.scenario.until() && self.over() {
