@@ -11,6 +11,8 @@ mod clients;
 mod config;
 mod peers;
 mod tasks;
+#[cfg(test)]
+mod tests;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};

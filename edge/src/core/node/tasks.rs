@@ -118,10 +118,11 @@ impl Node {
 
     /// Sends the question, or sends it again; a peer that does not answer is given up.
     pub(super) fn ask_again(&mut self, now: Instant, id: TaskId, due: u8) {
-        let Some(Record { task, state: State::Asking { peer, count, tried, .. }, .. }) = self.tasks.get_mut(&id) else {
+        let Some(Record { task, state: State::Asking { peer, at, count, tried }, .. }) = self.tasks.get_mut(&id) else {
             return;
         };
-        if *count != due {
+        // The timer may be of one who was asked before, and has answered.
+        if *count != due || now.since(*at) < self.config.answer * u32::from(due) {
             return;
         }
         let (peer, attempt) = (*peer, task.attempt);
