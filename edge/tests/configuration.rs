@@ -81,6 +81,17 @@ fn each_mistake_has_its_line() {
             "it.toml:4: programs: \"a_name_that_is_longer_than_datagrams_have_it\": a name has 1 to 32 bytes",
         ),
         (
+            &format!("{GOOD}for_clients = \"0.0.0.0:7400\"\n"),
+            "it.toml:3: for_clients = \"0.0.0.0:7400\" is told to the devices: it has to name this machine",
+        ),
+        (&format!("{GOOD}[limits]\nclients = 0\n"), "it.toml:3: limits.clients = 0: must be at least 1"),
+        (&format!("{GOOD}[limits]\ntasks = 0\n"), "it.toml:3: limits.tasks = 0: must be at least 1"),
+        (
+            &format!("{GOOD}[limits]\nneighbours = 1\n"),
+            "it.toml:3: limits.neighbours: must be at least 2, one to each side",
+        ),
+        (&format!("{GOOD}[limits]\nanswer = \"0s\"\n"), "it.toml:3: limits.answer: must be longer than nothing"),
+        (
             &format!("{GOOD}[silence]\nprobe = \"0s\"\n"),
             "it.toml:3: silence: answer must be above 0 and at most half of probe",
         ),
@@ -116,6 +127,8 @@ fn more_workers_than_cpus_is_a_warning() {
     assert!(warning.contains("level=warn"), "{warning}");
     assert!(warning.contains("1000 workers share"), "{warning}");
     node.wait_for("no [programs]: every task is refused");
+    let node = site.node("workers = 2\ncpus = [0, 0]\n");
+    node.wait_for("cpus: workers share CPU 0");
 }
 
 /// Starts an example with the operating system's ports in place of its own.

@@ -51,7 +51,7 @@ pub struct Config {
 #[serde(deny_unknown_fields)]
 struct File {
     address: Spanned<Address>,
-    for_clients: Option<Address>,
+    for_clients: Option<Spanned<Address>>,
     metrics: Option<Address>,
     #[serde(default)]
     seeds: Vec<Address>,
@@ -64,12 +64,11 @@ struct File {
     log: Level,
     #[serde(default)]
     programs: BTreeMap<Spanned<String>, Spanned<Vec<String>>>,
-    #[serde(default)]
-    limits: Limits,
+    limits: Option<Spanned<Limits>>,
     silence: Option<Spanned<Silence>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Limits {
     clients: usize,
@@ -98,7 +97,7 @@ impl Default for Limits {
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Silence {
     probe: Span,
@@ -159,11 +158,10 @@ pub fn read(path: &Path, role: Role) -> Result<Config, String> {
 type Checked<T> = Result<T, (Range<usize>, String)>;
 
 fn check(file: File, folder: &Path, role: Role) -> Checked<Config> {
-    let address = file.address.as_ref().0;
-    if address.ip().is_unspecified() {
-        let what = format!("address = {:?} is told to the others: it has to name this machine", address.to_string());
-        return Err((file.address.span(), what));
-    }
+    let address = named("address", "others", &file.address)?;
+    let for_clients = file.for_clients.as_ref().map(|address| named("for_clients", "devices", address)).transpose()?;
+    let limits = limits(&file)?;
+    let timing = timing(&file)?;
     let available = available_cpus();
     let workers = workers(&file, role, available.len())?;
     let mut warnings = Vec::new();
@@ -172,6 +170,11 @@ fn check(file: File, folder: &Path, role: Role) -> Checked<Config> {
         warnings.push(format!("{workers} workers share {have} CPUs: what is accepted may be late; give cpus or fewer"));
     }
     let cpus = cpus(&file, workers, &available)?;
+    if let Some(shared) = cpus.iter().enumerate().find_map(|(i, cpu)| (cpus[..i].contains(cpu)).then_some(cpu))
+        && file.cpus.is_some()
+    {
+        warnings.push(format!("cpus: workers share CPU {shared}: what is accepted may be late"));
+    }
     let programs = match role {
         Role::Scheduler => BTreeMap::new(),
         Role::Node | Role::Worker => programs(&file, folder)?,
@@ -185,27 +188,49 @@ fn check(file: File, folder: &Path, role: Role) -> Checked<Config> {
         Some(given) if PRIORITIES.contains(given.as_ref()) => *given.as_ref(),
         Some(given) => return Err((given.span(), "real_time_priority: from 1 to 98, or 0 for none".to_owned())),
     };
-    let timing = timing(&file)?;
-    let costs = Costs { start: file.limits.start_cost.0, preempt: file.limits.preempt_cost.0 };
+    let costs = Costs { start: limits.start_cost.0, preempt: limits.preempt_cost.0 };
     let node = node::Config {
-        for_clients: file.for_clients.map(|address| address.0),
+        for_clients,
         role,
         workers,
         strategy: file.strategy.unwrap_or(Strategy::WorstFit),
         programs: programs.keys().cloned().collect(),
         costs,
-        overrun_tolerance: file.limits.overrun_tolerance.0,
-        asked_max: file.limits.asked,
-        answer: file.limits.answer.0,
-        neighbours: file.limits.neighbours,
-        clients_max: file.limits.clients,
-        tasks_max: file.limits.tasks,
+        overrun_tolerance: limits.overrun_tolerance.0,
+        asked_max: limits.asked,
+        answer: limits.answer.0,
+        neighbours: limits.neighbours,
+        clients_max: limits.clients,
+        tasks_max: limits.tasks,
         seeds: file.seeds.iter().map(|address| address.0).collect(),
         timing,
         ..node::Config::new(address)
     };
     let (metrics, log) = (file.metrics.map(|address| address.0), file.log);
     Ok(Config { node, key, programs, cpus, priority: (priority > 0).then_some(priority), metrics, log, warnings })
+}
+
+/// An address that is told to others: one of all of a machine's would name the one that reads it.
+fn named(key: &str, whom: &str, address: &Spanned<Address>) -> Checked<SocketAddr> {
+    let given = address.as_ref().0;
+    if given.ip().is_unspecified() {
+        let what = format!("{key} = {:?} is told to the {whom}: it has to name this machine", given.to_string());
+        return Err((address.span(), what));
+    }
+    Ok(given)
+}
+
+fn limits(file: &File) -> Checked<Limits> {
+    let Some(given) = &file.limits else { return Ok(Limits::default()) };
+    let limits = *given.as_ref();
+    let wrong = |what: &str| Err((given.span(), format!("limits.{what}")));
+    match limits {
+        Limits { clients: 0, .. } => wrong("clients = 0: must be at least 1"),
+        Limits { tasks: 0, .. } => wrong("tasks = 0: must be at least 1"),
+        Limits { neighbours: 0 | 1, .. } => wrong("neighbours: must be at least 2, one to each side"),
+        Limits { answer, .. } if answer.0.is_zero() => wrong("answer: must be longer than nothing"),
+        limits => Ok(limits),
+    }
 }
 
 fn timing(file: &File) -> Checked<Timing> {
