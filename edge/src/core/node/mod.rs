@@ -383,10 +383,7 @@ impl Node {
             Message::Finished { id, .. } => {
                 let peer = self.check_peer(now, from, header)?;
                 peer.mirror.remove(now, id);
-                if matches!(self.tasks.get(&id), Some(Record { state: State::Away { holder, .. }, .. }) if *holder == from)
-                {
-                    self.tasks.remove(&id);
-                }
+                self.finished_elsewhere(from, id);
                 Ok(())
             }
             Message::Welcome { .. } | Message::Accept { .. } | Message::Reject { .. } | Message::Result { .. } => {

@@ -308,6 +308,22 @@ impl Node {
         }
     }
 
+    /// The copy is not needed any more. What a client asked us for is remembered: it may ask again, since it has neither
+    /// answer nor result yet.
+    pub(super) fn finished_elsewhere(&mut self, from: SocketAddr, id: TaskId) {
+        let Some(record) = self.tasks.get_mut(&id) else { return };
+        let State::Away { holder, disowned } = &mut record.state else { return };
+        if *holder != from {
+            return;
+        }
+        if record.from_client {
+            *disowned = true;
+            record.task.payload = Vec::new();
+        } else {
+            self.tasks.remove(&id);
+        }
+    }
+
     pub(super) fn send_result(&mut self, now: Instant, id: TaskId) {
         let Some(record) = self.tasks.get_mut(&id) else { return };
         let State::Ended { result, sent, acknowledged: false } = &mut record.state else { return };
