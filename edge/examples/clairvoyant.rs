@@ -6,8 +6,9 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use rand::{RngExt, SeedableRng};
+use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use weir_edge::sim::draws::{exponential, normal};
 
 const WORKERS: i64 = 4;
 const WCET: i64 = 100_000;
@@ -18,15 +19,12 @@ const LENGTH: Duration = Duration::from_secs(30);
 fn tasks(clients: u32, rng: &mut ChaCha8Rng) -> (usize, Vec<(i64, i64)>) {
     let (mut now, mut count, mut tasks) = (0.0, 0, Vec::new());
     loop {
-        let even: f64 = rng.random_range(f64::MIN_POSITIVE..1.0);
-        now += -even.ln() / f64::from(clients) * 1e6;
+        now += exponential(rng) / f64::from(clients) * 1e6;
         if now > LENGTH.as_secs_f64() * 1e6 {
             return (count, tasks);
         }
         count += 1;
-        let (radius, angle): (f64, f64) = (rng.random_range(f64::MIN_POSITIVE..1.0), rng.random());
-        let normal = (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos();
-        let slack = (100_000.0 + 100_000.0 / 3.0 * normal).abs() - ROUND_TRIP;
+        let slack = (100_000.0 + 100_000.0 / 3.0 * normal(rng)).abs() - ROUND_TRIP;
         if slack >= 0.0 {
             tasks.push((now as i64, now as i64 + WCET + slack as i64));
         }

@@ -133,16 +133,6 @@ impl Membership {
         }
     }
 
-    /// This node as the others know it.
-    pub fn own(&self) -> &Member {
-        self.foca.identity()
-    }
-
-    /// The others that are there.
-    pub fn others(&self) -> impl Iterator<Item = &Member> {
-        self.foca.iter_members().map(foca::Member::id)
-    }
-
     /// Whether a node at this address is there, or was until a minute ago: such a one is asked again without our doing.
     pub fn remembers(&self, address: SocketAddr) -> bool {
         self.foca.iter_membership_state().any(|member| member.id().address == address)

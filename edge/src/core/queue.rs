@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use super::task::TaskId;
+use super::task::{Task, TaskId};
 use super::time::Instant;
 
 /// What handling a job costs besides its execution.
@@ -27,6 +27,12 @@ pub struct Job {
     pub deadline: Instant,
     /// Worst-case execution time.
     pub wcet: Duration,
+}
+
+impl From<&Task> for Job {
+    fn from(task: &Task) -> Self {
+        Self { id: task.id, deadline: task.leave_by, wcet: task.wcet }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -77,16 +83,6 @@ impl Queue {
     /// Whether it has none.
     pub fn is_empty(&self) -> bool {
         self.jobs.is_empty()
-    }
-
-    /// Whether the job is in it.
-    pub fn has(&self, id: TaskId) -> bool {
-        self.jobs.iter().any(|e| e.job.id == id)
-    }
-
-    /// Its jobs' names, most urgent first.
-    pub fn ids(&self) -> impl Iterator<Item = TaskId> {
-        self.jobs.iter().map(|e| e.job.id)
     }
 
     /// The sum of the jobs' densities: of each, the work that is left over the time that is left.

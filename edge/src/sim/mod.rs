@@ -6,6 +6,7 @@
 //! befalls machines.
 
 pub mod check;
+pub mod draws;
 pub mod faults;
 pub mod network;
 pub mod programs;

@@ -171,7 +171,7 @@ pub enum What {
 }
 
 impl Scenario {
-    /// The machines' share of the scenario's time unit.
+    /// When devices submit no more, from the run's start.
     pub fn until(&self) -> Duration {
         Duration::from_secs_f64(self.warm_up_s + self.seconds)
     }

@@ -25,7 +25,7 @@ impl Node {
         let first = if self.peers.is_empty() { 0 } else { self.rng.random_range(0..self.peers.len()) };
         let others = self.peers.values().cycle().skip(first).take(self.peers.len().min(OTHERS_MAX));
         let others = others.filter(|p| p.member.role != Role::Worker).map(|p| p.member.for_clients).collect();
-        let density = (1000.0 * self.density(now)) as u32;
+        let density = self.load(now);
         let welcome = Message::Welcome { asked_at: header.sent_at, token, density, others };
         self.send(now, from, header.sender, &welcome);
         Ok(())
@@ -42,8 +42,8 @@ impl Node {
         Ok(())
     }
 
-    pub(super) fn send_to_client(&mut self, now: Instant, task: &Task, message: &Message) {
-        let to = self.clients.get(&task.id.client).map_or(task.client, |c| c.address);
-        self.send(now, to, task.id.client, message);
+    pub(super) fn send_to_client(&mut self, now: Instant, id: TaskId, submitted_from: SocketAddr, message: &Message) {
+        let to = self.clients.get(&id.client).map_or(submitted_from, |c| c.address);
+        self.send(now, to, id.client, message);
     }
 }

@@ -247,6 +247,11 @@ impl Node {
         self.queues.iter().map(|q| q.density(now)).sum::<f64>() / self.queues.len().max(1) as f64
     }
 
+    /// The same in thousandths, as messages have it.
+    fn load(&self, now: Instant) -> u32 {
+        (1000.0 * self.density(now)) as u32
+    }
+
     /// How many tasks, clients and timers it remembers: none grows without limit.
     pub fn remembered(&self) -> (usize, usize, usize) {
         (self.tasks.len(), self.clients.len(), self.timers.len())
@@ -255,11 +260,6 @@ impl Node {
     /// How many tasks are in its queues.
     pub fn queued(&self) -> usize {
         self.queues.iter().map(Queue::len).sum()
-    }
-
-    /// Whether a task is in one of its queues.
-    pub fn runs(&self, id: TaskId) -> bool {
-        self.queues.iter().any(|q| q.has(id))
     }
 
     /// The next thing to be done, until there is none.

@@ -50,7 +50,7 @@ impl Node {
         self.peers.insert(member.address, Box::new(peer));
         self.out.push_back(Output::Event(Event::Up(member.address)));
         if self.is_neighbour(member.address) {
-            let density = (1000.0 * self.density(now)) as u32;
+            let density = self.load(now);
             self.tell(now, member.address, &Message::Load { density });
         }
     }
@@ -82,7 +82,7 @@ impl Node {
         }
         for id in unguarded {
             self.given_up(now, id, address);
-            let next = self.guardian(&[]);
+            let next = self.guardian();
             if let Some(Record { state: State::Here { guardian, .. }, .. }) = self.tasks.get_mut(&id) {
                 *guardian = next;
                 self.give_copy(now, id);
@@ -122,12 +122,12 @@ impl Node {
     }
 
     /// Who is to keep a copy of what we run.
-    pub(super) fn guardian(&self, except: &[SocketAddr]) -> Option<SocketAddr> {
+    pub(super) fn guardian(&self) -> Option<SocketAddr> {
         if self.config.role != Role::Node {
             return None;
         }
         let nodes = self.neighbours().filter(|p| p.member.role == Role::Node && p.heard.is_some());
-        nodes.map(|p| p.member.address).find(|address| !except.contains(address))
+        nodes.map(|p| p.member.address).next()
     }
 
     pub(super) fn give_copy(&mut self, now: Instant, id: TaskId) {
@@ -148,7 +148,7 @@ impl Node {
     }
 
     pub(super) fn share_load(&mut self, now: Instant) {
-        let density = (1000.0 * self.density(now)) as u32;
+        let density = self.load(now);
         let to: Vec<SocketAddr> = self.neighbours().map(|p| p.member.address).collect();
         for address in to {
             self.tell(now, address, &Message::Load { density });

@@ -20,7 +20,7 @@ impl Node {
         if self.tasks.len() >= self.config.tasks_max {
             let reject = Message::Reject { number: id.number, attempt: task.attempt, reason: Refusal::Full };
             self.counters.refused += 1;
-            self.send_to_client(now, &task, &reject);
+            self.send_to_client(now, id, task.client, &reject);
             return;
         }
         self.remember(now, task, true, false, State::Refused(Refusal::NoTime));
@@ -49,18 +49,11 @@ impl Node {
     /// Finds somebody for a task that nobody runs: ourselves, then others.
     pub(super) fn place(&mut self, now: Instant, id: TaskId, tried: Vec<SocketAddr>) {
         let Some(record) = self.tasks.get(&id) else { return };
-        let job = Job { id, deadline: record.task.leave_by, wcet: record.task.wcet };
-        let worker = if !self.has_program(&record.task.program) {
-            None
-        } else if self.config.reference {
-            (now + job.wcet <= job.deadline).then_some(0)
-        } else {
-            let admitting = self.queues.iter().enumerate().filter(|(_, q)| q.admits(now, &job));
-            choose(self.config.strategy, admitting.map(|(i, q)| (i, q.density(now))))
-        };
+        let job = Job::from(&record.task);
+        let worker = if self.has_program(&record.task.program) { self.worker_for(now, &job) } else { None };
         match worker {
             Some(worker) => {
-                let guardian = self.guardian(&[]);
+                let guardian = self.guardian();
                 self.accept(now, id, worker, guardian);
                 self.give_copy(now, id);
             }
@@ -68,10 +61,19 @@ impl Node {
         }
     }
 
+    /// Which of our workers can finish a job in time.
+    fn worker_for(&self, now: Instant, job: &Job) -> Option<usize> {
+        if self.config.reference {
+            return (now + job.wcet <= job.deadline).then_some(0);
+        }
+        let admitting = self.queues.iter().enumerate().filter(|(_, q)| q.admits(now, job));
+        choose(self.config.strategy, admitting.map(|(i, q)| (i, q.density(now))))
+    }
+
     /// Asks the next of the others, or refuses the task.
     pub(super) fn ask(&mut self, now: Instant, id: TaskId, mut tried: Vec<SocketAddr>) {
         let Some(record) = self.tasks.get(&id) else { return };
-        let job = Job { id, deadline: record.task.leave_by, wcet: record.task.wcet };
+        let job = Job::from(&record.task);
         let reason = match record.accepted {
             true => Refusal::Lost,
             false if !self.has_program(&record.task.program) => Refusal::NoProgram,
@@ -212,9 +214,7 @@ impl Node {
             }
         }
         let full = self.tasks.len() >= self.config.tasks_max;
-        let job = Job { id, deadline: task.leave_by, wcet: task.wcet };
-        let admitting = self.queues.iter().enumerate().filter(|(_, q)| q.admits(now, &job));
-        let worker = choose(self.config.strategy, admitting.map(|(i, q)| (i, q.density(now))));
+        let worker = self.worker_for(now, &Job::from(&task));
         let refused = match worker {
             _ if full => Some(Refusal::Full),
             _ if !self.has_program(&task.program) => Some(Refusal::NoProgram),
@@ -253,7 +253,7 @@ impl Node {
         }
         record.accepted = true;
         record.state = State::Here { worker, guardian };
-        let job = Job { id, deadline: record.task.leave_by, wcet: record.task.wcet };
+        let job = Job::from(&record.task);
         self.counters.accepted += 1;
         self.out.push_back(Output::Event(Event::Accepted(id, record.task.attempt)));
         let orders = self.queues[worker].insert(now, job);
@@ -280,8 +280,8 @@ impl Node {
             State::Ended { result, .. } => result.clone(),
             State::Asking { .. } => return,
         };
-        let task = record.task.clone();
-        self.send_to_client(now, &task, &message);
+        let client = record.task.client;
+        self.send_to_client(now, id, client, &message);
     }
 
     pub(super) fn wcet(&self, id: TaskId) -> Duration {
@@ -333,8 +333,8 @@ impl Node {
         *sent += 1;
         // The first repetitions come soon, for a deadline that is near; the last ones for a link that was down.
         let pause = Duration::from_millis(25) * 2u32.pow(u32::from(*sent).min(4));
-        let (task, result) = (record.task.clone(), result.clone());
-        self.send_to_client(now, &task, &result);
+        let (client, result) = (record.task.client, result.clone());
+        self.send_to_client(now, id, client, &result);
         self.after(now, pause, Timer::Result(id));
     }
 

@@ -2,6 +2,7 @@
 //! What devices submit, and what becomes of it.
 
 use super::*;
+use crate::sim::draws::{exponential, normal};
 
 impl World<'_> {
     pub(super) fn device(&mut self, clock: MachineClock) -> Kind {
@@ -25,8 +26,7 @@ impl World<'_> {
     }
 
     pub(super) fn pause(&mut self) -> Duration {
-        let even: f64 = self.rng.random_range(f64::MIN_POSITIVE..1.0);
-        Duration::from_secs_f64(-even.ln() / self.scenario.task.rate_per_s)
+        Duration::from_secs_f64(exponential(&mut self.rng) / self.scenario.task.rate_per_s)
     }
 
     pub(super) fn submit(&mut self, index: usize) {
@@ -34,10 +34,7 @@ impl World<'_> {
         let task = &self.scenario.task;
         let mean = task.slack_ms;
         let deviation = task.slack_deviation_ms.unwrap_or(mean / 3.0);
-        // Box and Muller's transform of two even numbers into a normal one.
-        let (radius, angle): (f64, f64) = (self.rng.random_range(f64::MIN_POSITIVE..1.0), self.rng.random());
-        let normal = (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos();
-        let slack = (mean + deviation * normal).abs();
+        let slack = (mean + deviation * normal(&mut self.rng)).abs();
         let machine = &mut self.machines[index];
         let now = machine.clock.at(self.now);
         let Kind::Device(device) = &mut machine.kind else { return };
