@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The configuration file of a device.
+//!
+//! ```toml
+//! [device]
+//! name = "press-3"
+//! interface = "eth0"
+//! address = "192.168.3.20/24"   # left out: the interface keeps the one that it has
+//!
+//! [inputs]                      # from the sensors to the PLCs
+//! temperature = "i16"
+//! door_closed = "bool"
+//!
+//! [outputs]                     # from the PLCs to the actuators
+//! speed = { type = "u16", safe = 0 }
+//! lamp = { type = "bool", safe = "hold" }
+//! ```
+//!
+//! and a table for each protocol: `[profinet]`, `[[cclink]]`, `[modbus]`. An output belongs to one protocol; an input
+//! may be shown to all.
+
+mod error;
+mod points;
+
+use std::fs;
+use std::net::Ipv4Addr;
+use std::path::Path;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+pub use error::{Error, Place};
+pub use points::Points;
+
+use crate::protocol::Address;
+
+/// What a device is told.
+#[derive(Debug)]
+pub struct Configuration {
+    /// What is common to all protocols.
+    pub device: Device,
+    /// The data points.
+    pub points: Points,
+}
+
+/// What is common to all protocols.
+#[derive(Debug)]
+pub struct Device {
+    /// What it is called in messages and files.
+    pub name: String,
+    /// The interface. No other is touched.
+    pub interface: String,
+    /// The address that the interface gets, if one is named.
+    pub address: Option<Address>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    device: DeviceTable,
+    #[serde(default)]
+    inputs: points::Table,
+    #[serde(default)]
+    outputs: points::Table,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DeviceTable {
+    name: Spanned<String>,
+    interface: Spanned<String>,
+    address: Option<Spanned<String>>,
+    gateway: Option<Spanned<Ipv4Addr>>,
+}
+
+impl Configuration {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// One line that says which line of which file is wrong, why, and what would be right.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let text = fs::read_to_string(path).map_err(|error| Error::new(path, &format!("cannot be read: {error}")))?;
+        Self::parse(&text, path)
+    }
+
+    /// Reads a file's text; `path` is what it is called in errors.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn parse(text: &str, path: &Path) -> Result<Self, Error> {
+        let place = Place { path, text };
+        let file: File = toml::from_str(text).map_err(|error| place.toml(&error))?;
+        let points = Points::new(&file.inputs, &file.outputs, &place)?;
+        Ok(Self { device: device(&file.device, &place)?, points })
+    }
+}
+
+fn device(table: &DeviceTable, place: &Place) -> Result<Device, Error> {
+    let interface = table.interface.get_ref();
+    if interface.is_empty() || interface.len() > 15 || interface.contains(['/', ' ']) {
+        return Err(place.at(&table.interface, "an interface's name has 1 to 15 characters, such as \"eth0\""));
+    }
+    let address = match (&table.address, &table.gateway) {
+        (None, None) => None,
+        (None, Some(gateway)) => return Err(place.at(gateway, "there is a gateway, but no address = \"…/24\"")),
+        (Some(text), gateway) => {
+            let gateway = gateway.as_ref().map_or(Ipv4Addr::UNSPECIFIED, |gateway| *gateway.get_ref());
+            let wrong = || place.at(text, "an address is written with its prefix, such as \"192.168.3.20/24\"");
+            let (ip, prefix) = text.get_ref().split_once('/').ok_or_else(wrong)?;
+            let prefix: u32 = prefix.parse().ok().filter(|prefix| (1..=30).contains(prefix)).ok_or_else(wrong)?;
+            let ip = ip.parse().map_err(|_| wrong())?;
+            Some(Address { ip, mask: Ipv4Addr::from(u32::MAX << (32 - prefix)), gateway })
+        }
+    };
+    Ok(Device { name: table.name.get_ref().clone(), interface: interface.clone(), address })
+}
