@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The `weir-io` command.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use weir_io::configuration::Configuration;
+
+mod commands;
 
 /// An I/O device that serves several PLCs at once, each with its own real-time Ethernet protocol
 #[derive(Debug, Parser)]
@@ -22,18 +24,25 @@ enum Command {
         /// The configuration
         file: PathBuf,
     },
+    Switch(commands::switch::SwitchArguments),
 }
 
 fn main() -> ExitCode {
-    let Command::Check { file } = Arguments::parse().command;
-    match Configuration::read(&file) {
-        Ok(configuration) => {
-            println!("{}: {} is right", file.display(), configuration.device.name);
-            ExitCode::SUCCESS
-        }
+    let result = match Arguments::parse().command {
+        Command::Check { file } => check(&file),
+        Command::Switch(arguments) => commands::switch::run(&arguments),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("weir-io: {error}");
             ExitCode::FAILURE
         }
     }
+}
+
+fn check(file: &Path) -> Result<(), String> {
+    let configuration = Configuration::read(file).map_err(|error| error.to_string())?;
+    println!("{}: {} is right", file.display(), configuration.device.name);
+    Ok(())
 }

@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the user can ask `weir-io` to do.
+
+pub mod switch;
