@@ -16,12 +16,23 @@ impl State {
 }
 
 /// How outputs are to be when no PLC sends them: a value, or as they were.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Safe {
     /// An image with the safe values.
     pub values: Vec<u8>,
     /// A mask: bytes that are 0 here keep what the PLC sent last.
     pub replaced: Vec<bool>,
+}
+
+impl Safe {
+    /// Puts the safe values into an image of outputs.
+    pub fn apply(&self, image: &mut [u8]) {
+        for ((byte, safe), replaced) in image.iter_mut().zip(&self.values).zip(&self.replaced) {
+            if *replaced {
+                *byte = *safe;
+            }
+        }
+    }
 }
 
 /// A protocol's side. It never waits.
@@ -62,11 +73,7 @@ impl Endpoint {
 
     /// Tells the application that nobody sends outputs any more, and gives it the safe values.
     pub fn outputs_lost(&mut self, now: Nanos) {
-        for ((byte, safe), replaced) in self.image.iter_mut().zip(&self.safe.values).zip(&self.safe.replaced) {
-            if *replaced {
-                *byte = *safe;
-            }
-        }
+        self.safe.apply(&mut self.image);
         self.outputs.publish(now, 0, &self.image);
     }
 }

@@ -41,7 +41,7 @@ pub struct Point {
 }
 
 /// The data points of one direction.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Image {
     points: BTreeMap<String, Point>,
     bytes: usize,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The memory that the application and the protocols share: a header, and for each protocol a triple buffer of inputs and
-//! one of outputs. It is a file, so that each of them can be a process of its own, die and come back.
+//! The memory that the application and the protocols share: a header, for each protocol a triple buffer of inputs and
+//! one of outputs, and the [`Description`] of what is in them. It is a file, so that each of them can be a process of
+//! its own, die and come back.
 //!
 //! Integers are in the machine's own order. `rte/c/weir_io.h` describes the same memory to C.
 
@@ -9,17 +10,26 @@ use std::io;
 use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
+use rustix::fs::{FlockOperation, flock};
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 
+use super::description::{Counts, Description, RECORD};
 use super::rotation::Rotation;
 
 /// First word of the header: "Weir" and the layout's version.
-pub const MAGIC: [u32; 2] = [0x5765_6972, 1];
+pub const MAGIC: [u32; 2] = [0x5765_6972, 2];
 /// Where a line of a cache begins, and every buffer with it.
 const LINE: usize = 64;
 /// Bytes of a slot in front of its image.
 const SLOT_HEADER: usize = 16;
+/// Words of the header that are written once.
+const HEADER: usize = 9;
+/// The header's word with the application's process.
+const APPLICATION: usize = 9;
+/// The header's word that is not 0 when another memory stands in this one's place.
+const REPLACED: usize = 10;
 
 /// What lies where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,15 +55,25 @@ impl Plan {
         LINE + endpoint * (Self::buffer_bytes(self.inputs) + Self::buffer_bytes(self.outputs))
     }
 
-    /// Bytes of all.
+    /// Bytes of the header and the buffers.
     pub fn bytes(&self) -> usize {
         self.endpoint_at(self.endpoints)
     }
+}
 
-    fn header(&self) -> [u32; 5] {
-        let [magic, version] = MAGIC;
-        [magic, version, self.inputs as u32, self.outputs as u32, self.endpoints as u32]
-    }
+/// The header's words: what lies where, how many records there are behind it, the bytes of all, and for how many
+/// milliseconds outputs are believed.
+fn header(plan: Plan, description: &Description) -> [u32; HEADER] {
+    let [magic, version] = MAGIC;
+    let Counts { inputs, outputs, .. } = description.counts();
+    let bytes = plan.bytes() + description.encode().len();
+    let stale_after_ms = description.outputs_stale_after / 1_000_000;
+    [magic, version, plan.inputs as u32, plan.outputs as u32, plan.endpoints as u32, inputs as u32, outputs as u32]
+        .into_iter()
+        .chain([bytes as u32, stale_after_ms as u32])
+        .collect::<Vec<_>>()
+        .try_into()
+        .expect("they are as many")
 }
 
 #[derive(Debug)]
@@ -81,6 +101,10 @@ pub struct Memory {
     plan: Plan,
 }
 
+fn wrong(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why.to_owned())
+}
+
 impl Memory {
     /// Memory of this process alone.
     ///
@@ -91,66 +115,91 @@ impl Memory {
         let at = unsafe {
             mmap_anonymous(std::ptr::null_mut(), plan.bytes(), ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED)
         }?;
-        let memory = Self::new(at, plan);
-        memory.start();
+        let memory = Self::new(at, plan, plan.bytes());
+        memory.start(&[]);
         Ok(memory)
     }
 
-    /// A new file, in place of one that is there. It appears under its name when it is whole.
+    /// The file of a device. One that is there and describes the same is used on, so that an application that has it
+    /// does not notice; any other is replaced, and its application is told to open it again. The file appears under its
+    /// name when it is whole.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn create(path: &Path, plan: Plan) -> io::Result<Self> {
+    pub fn create(path: &Path, description: &Description) -> io::Result<Self> {
+        let plan = description.plan();
+        let old = Self::open(path);
+        if let Ok((memory, found)) = &old
+            && found == description
+            && (0..plan.endpoints).all(|n| memory.inputs(n).is_sound() && memory.outputs(n).is_sound())
+        {
+            return Ok(memory.clone());
+        }
         let new = path.with_extension("new");
-        let file = File::options().read(true).write(true).create(true).truncate(true).open(&new)?;
+        let mut file = File::options().read(true).write(true).create(true).truncate(true).open(&new)?;
         file.set_len(plan.bytes() as u64)?;
-        let memory = Self::map(&file, plan)?;
-        memory.start();
+        io::Seek::seek(&mut file, io::SeekFrom::End(0))?;
+        io::Write::write_all(&mut file, &description.encode())?;
+        let memory = Self::map(&file, plan, plan.bytes() + description.encode().len())?;
+        memory.start(&header(plan, description));
         std::fs::rename(&new, path)?;
+        if let Ok((old, _)) = old {
+            old.word(REPLACED).store(1, Ordering::Release);
+        }
         Ok(memory)
     }
 
-    /// A file that was made by [`Self::create`].
+    /// A file that was made by [`Self::create`], and what it says of itself.
     ///
     /// # Errors
     /// If it cannot be read, or is something else.
-    pub fn open(path: &Path) -> io::Result<Self> {
-        let wrong = |why: &str| io::Error::new(io::ErrorKind::InvalidData, why.to_owned());
-        let file = File::options().read(true).write(true).open(path)?;
-        let bytes = file.metadata()?.len();
-        let mut header = [0; 20];
-        io::Read::read_exact(&mut &file, &mut header)
-            .map_err(|_| wrong("it is too short to be a memory of weir-io"))?;
-        let word =
-            |n: usize| u32::from_ne_bytes([header[4 * n], header[4 * n + 1], header[4 * n + 2], header[4 * n + 3]]);
+    pub fn open(path: &Path) -> io::Result<(Self, Description)> {
+        Self::read(&File::options().read(true).write(true).open(path)?)
+    }
+
+    fn read(file: &File) -> io::Result<(Self, Description)> {
+        let length = file.metadata()?.len();
+        let mut bytes = [0; 4 * HEADER];
+        rustix::io::pread(file, &mut bytes, 0)?;
+        let word = |n: usize| u32::from_ne_bytes([bytes[4 * n], bytes[4 * n + 1], bytes[4 * n + 2], bytes[4 * n + 3]]);
         if [word(0), word(1)] != MAGIC {
             return Err(wrong("it is not a memory of this version of weir-io"));
         }
-        let plan = Plan { inputs: word(2) as usize, outputs: word(3) as usize, endpoints: word(4) as usize };
-        if bytes != plan.bytes() as u64 {
+        let [inputs, outputs, endpoints] = [2, 3, 4].map(|n| word(n) as usize);
+        let plan = Plan { inputs, outputs, endpoints };
+        let counts = Counts { endpoints, inputs: word(5) as usize, outputs: word(6) as usize };
+        let records = counts.endpoints + counts.inputs + counts.outputs;
+        let whole = plan.bytes() + records * RECORD;
+        if [inputs, outputs, endpoints, records].iter().any(|n| *n > 1 << 20)
+            || length != whole as u64
+            || word(7) as usize != whole
+        {
             return Err(wrong("its length is not what its header says"));
         }
-        Self::map(&file, plan)
+        let mut bytes = vec![0; records * RECORD];
+        rustix::io::pread(file, &mut bytes, plan.bytes() as u64)?;
+        let description = Description::decode(&bytes, counts, plan, u64::from(word(8)) * 1_000_000)
+            .ok_or_else(|| wrong("its data points are not what its header says"))?;
+        Ok((Self::map(file, plan, whole)?, description))
     }
 
-    fn map(file: &File, plan: Plan) -> io::Result<Self> {
+    fn map(file: &File, plan: Plan, bytes: usize) -> io::Result<Self> {
         // SAFETY: a new mapping.
         let at = unsafe {
-            mmap(std::ptr::null_mut(), plan.bytes(), ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, file, 0)
+            mmap(std::ptr::null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, file, 0)
         }?;
-        Ok(Self::new(at, plan))
+        Ok(Self::new(at, plan, bytes))
     }
 
-    fn new(at: *mut std::ffi::c_void, plan: Plan) -> Self {
+    fn new(at: *mut std::ffi::c_void, plan: Plan, bytes: usize) -> Self {
         let at = NonNull::new(at.cast()).expect("mappings are not at zero");
-        Self { mapping: Arc::new(Mapping { at, bytes: plan.bytes() }), plan }
+        Self { mapping: Arc::new(Mapping { at, bytes }), plan }
     }
 
     /// Writes the header and the words of the triple buffers. Before anybody else has the memory.
-    fn start(&self) {
-        for (n, word) in self.plan.header().into_iter().enumerate() {
-            // SAFETY: the header is within the first line, and nobody else has the memory.
-            unsafe { self.mapping.at.as_ptr().cast::<u32>().add(n).write(word) };
+    fn start(&self, header: &[u32]) {
+        for (n, word) in header.iter().enumerate() {
+            self.word(n).store(*word, Ordering::Relaxed);
         }
         for endpoint in 0..self.plan.endpoints {
             for at in [self.plan.endpoint_at(endpoint), self.outputs_at(endpoint)] {
@@ -158,6 +207,23 @@ impl Memory {
                 unsafe { self.mapping.at.as_ptr().add(at).cast::<u32>().write(Rotation::START) };
             }
         }
+    }
+
+    /// A word of the header.
+    fn word(&self, n: usize) -> &AtomicU32 {
+        assert!(4 * n < LINE);
+        // SAFETY: the header is within the first line, aligned to it, and shared as atomic words only.
+        unsafe { &*self.mapping.at.as_ptr().cast::<AtomicU32>().add(n) }
+    }
+
+    /// The process of the application that has the memory, or had it when it was killed.
+    pub fn application(&self) -> Option<u32> {
+        Some(self.word(APPLICATION).load(Ordering::Relaxed)).filter(|process| *process != 0)
+    }
+
+    /// Whether another memory stands in this one's place: the device was started with another configuration.
+    pub fn is_replaced(&self) -> bool {
+        self.word(REPLACED).load(Ordering::Acquire) != 0
     }
 
     fn outputs_at(&self, endpoint: usize) -> usize {
@@ -179,6 +245,37 @@ impl Memory {
     pub fn outputs(&self, endpoint: usize) -> Slots {
         assert!(endpoint < self.plan.endpoints);
         Slots { memory: self.clone(), at: self.outputs_at(endpoint), image: self.plan.outputs }
+    }
+}
+
+/// The application's right to the memory, of which there is one. The kernel takes it back from a process that dies.
+#[derive(Debug)]
+pub struct Presence {
+    /// Its lock is the right.
+    _file: File,
+    memory: Memory,
+}
+
+impl Presence {
+    /// Opens a device's memory for the application.
+    ///
+    /// # Errors
+    /// As [`Memory::open`], and if another application has it.
+    pub fn take(path: &Path) -> io::Result<(Self, Memory, Description)> {
+        let file = File::options().read(true).write(true).open(path)?;
+        let (memory, description) = Memory::read(&file)?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
+            let process = memory.application().unwrap_or(0);
+            io::Error::new(io::ErrorKind::ResourceBusy, format!("another application has it: process {process}"))
+        })?;
+        memory.word(APPLICATION).store(std::process::id(), Ordering::Relaxed);
+        Ok((Self { _file: file, memory: memory.clone() }, memory, description))
+    }
+}
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        self.memory.word(APPLICATION).store(0, Ordering::Relaxed);
     }
 }
 
@@ -210,8 +307,14 @@ impl Slots {
         unsafe { &*self.memory.mapping.at.as_ptr().add(self.at).cast::<Rotation>() }
     }
 
+    /// Whether its word names each slot once.
+    pub fn is_sound(&self) -> bool {
+        self.rotation().is_sound()
+    }
+
     fn slot(&self, index: usize) -> *mut u8 {
-        assert!(index < 3, "another process has destroyed the shared memory");
+        // An application that destroys the memory gets nonsense, and stops no protocol.
+        let index = index.min(2);
         // SAFETY: within the mapping.
         unsafe { self.memory.mapping.at.as_ptr().add(self.at + LINE + index * Plan::stride(self.image)) }
     }

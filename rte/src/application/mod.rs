@@ -6,6 +6,8 @@
 //! [`image::Image`] gives out. Every protocol has an [`endpoint::Endpoint`] of its own, so that one that stops
 //! stops nobody else.
 
+pub mod connection;
+pub mod description;
 pub mod endpoint;
 pub mod image;
 pub mod layout;

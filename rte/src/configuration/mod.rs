@@ -16,9 +16,10 @@
 //! lamp = { type = "bool", safe = "hold" }
 //! ```
 //!
-//! and a table for each protocol: `[profinet]`, `[[cclink]]`, `[modbus]`. An output belongs to one protocol; an input
+//! and [`[application]`](application), and a table for each protocol: `[profinet]`, `[[cclink]]`, `[modbus]`. An output belongs to one protocol; an input
 //! may be shown to all.
 
+mod application;
 mod error;
 mod points;
 
@@ -29,9 +30,11 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::Spanned;
 
+pub use application::{Application, Plugin};
 pub use error::{Error, Place};
 pub use points::Points;
 
+use crate::application::description::Description;
 use crate::protocol::Address;
 
 /// What a device is told.
@@ -41,6 +44,8 @@ pub struct Configuration {
     pub device: Device,
     /// The data points.
     pub points: Points,
+    /// The application.
+    pub application: Application,
 }
 
 /// What is common to all protocols.
@@ -62,6 +67,8 @@ struct File {
     inputs: points::Table,
     #[serde(default)]
     outputs: points::Table,
+    #[serde(default)]
+    application: application::Table,
 }
 
 #[derive(Deserialize)]
@@ -91,7 +98,27 @@ impl Configuration {
         let place = Place { path, text };
         let file: File = toml::from_str(text).map_err(|error| place.toml(&error))?;
         let points = Points::new(&file.inputs, &file.outputs, &place)?;
-        Ok(Self { device: device(&file.device, &place)?, points })
+        let device = device(&file.device, &place)?;
+        let application = Application::new(&file.application, &device.name, &place)?;
+        Ok(Self { device, points, application })
+    }
+
+    /// What the application must know. `endpoints` are the protocols' names by number, each as it was named when it
+    /// took its outputs ([`Points::output`]).
+    pub fn description(&self, endpoints: &[String]) -> Description {
+        let owner = |name: &str| {
+            let owner = self.points.owner(name)?;
+            endpoints.iter().position(|endpoint| *endpoint == owner)
+        };
+        let owners = self.points.outputs.points().filter_map(|(name, _)| Some((name.to_owned(), owner(name)?)));
+        Description {
+            endpoints: endpoints.to_vec(),
+            inputs: self.points.inputs.clone(),
+            outputs: self.points.outputs.clone(),
+            safe: self.points.safe.clone(),
+            owners: owners.collect(),
+            outputs_stale_after: self.application.outputs_stale_after,
+        }
     }
 }
 

@@ -110,6 +110,11 @@ impl Points {
             }
         }
     }
+
+    /// Which protocol took an output.
+    pub fn owner(&self, output: &str) -> Option<String> {
+        self.owners.borrow().get(output).cloned()
+    }
 }
 
 fn check_name(name: &Spanned<String>, place: &Place) -> Result<(), Error> {
