@@ -15,5 +15,6 @@
 pub mod application;
 pub mod configuration;
 pub mod fitting;
+pub mod measuring;
 pub mod protocol;
 pub mod simulated;

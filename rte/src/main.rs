@@ -25,12 +25,14 @@ enum Command {
         file: PathBuf,
     },
     Switch(commands::switch::SwitchArguments),
+    Measure(commands::measure::MeasureArguments),
 }
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Check { file } => check(&file),
         Command::Switch(arguments) => commands::switch::run(&arguments),
+        Command::Measure(arguments) => commands::measure::run(&arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

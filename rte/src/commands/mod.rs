@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the user can ask `weir-io` to do.
 
+pub mod measure;
 pub mod switch;
