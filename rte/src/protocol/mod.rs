@@ -5,6 +5,8 @@
 //! cycle, one for all else, so that a flood of requests does not disturb the cycle. Lanes of one protocol that tell one
 //! another something do it through triple buffers.
 
+pub mod cclink;
+
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::ops::RangeInclusive;

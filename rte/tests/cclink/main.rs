@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//! CC-Link IE Field Basic as others see it: against captured traffic, in a network in virtual time, and under fire.
+
+mod captures;
+mod wire;
