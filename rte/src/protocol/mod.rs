@@ -6,6 +6,7 @@
 //! another something do it through triple buffers.
 
 pub mod cclink;
+pub mod profinet;
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddrV4};
