@@ -156,6 +156,9 @@ pub trait Lane: Send {
     fn run(&mut self, now: Nanos, out: &mut dyn Outbox);
     /// The interface has an address, or another one. Also called once before all else.
     fn address_changed(&mut self, _now: Nanos, _mac: Mac, _address: Address, _out: &mut dyn Outbox) {}
+    /// The device is being stopped: last words to the other side, outputs to their safe values. Nothing is called after
+    /// it.
+    fn stop(&mut self, _now: Nanos, _out: &mut dyn Outbox) {}
     /// What happened so far, by name: also why something was dropped.
     fn counters(&self) -> Vec<(&'static str, u64)>;
 }

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Runs one lane: its sockets, its timer, its turn.
+//!
+//! The event drives the send, not a tick: the timer stands at the absolute time that the lane names, so that lost time
+//! is made up. Before every packet the lane's time is looked at, and every port has a bounded number of packets in its
+//! turn: a flood neither stops the timer nor one port another.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender};
+
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::io::Errno;
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
+};
+
+use super::Error;
+use super::connections::Sent;
+use super::interface::Interface;
+use super::sockets::{Socket, Taken};
+use super::system::now;
+use crate::protocol::{Address, AddressRequest, Lane, Nanos, Outbox, Received, Source};
+
+/// How many packets a port has in its turn.
+pub const BATCH: usize = 16;
+/// No datagram and no frame is longer.
+const BUFFER_BYTES: usize = 65_536;
+/// What epoll tells the timer and the waker by; ports have lower ones.
+const TOKEN_TIMER: u64 = u64::MAX;
+const TOKEN_WAKE: u64 = u64::MAX - 1;
+
+/// Something that a lane wants known outside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// One line for the user.
+    Told {
+        /// The lane's name.
+        lane: String,
+        /// What happened.
+        line: String,
+    },
+    /// Somebody on the network wants another address for the interface.
+    AddressWanted(AddressRequest),
+    /// The lane runs no more; with the reason, unless it was told to stop.
+    Ended {
+        /// The lane's name.
+        lane: String,
+        /// Why.
+        reason: Option<String>,
+    },
+}
+
+/// What a driver is told.
+#[derive(Debug)]
+pub enum Command {
+    /// The address is another.
+    Address(Address),
+    /// Asks for what was counted.
+    Counters(SyncSender<Vec<(&'static str, u64)>>),
+    /// Ends.
+    Stop,
+}
+
+/// What wakes a driver.
+#[derive(Clone, Debug)]
+pub struct Waker(Arc<OwnedFd>);
+
+impl Waker {
+    /// A new one.
+    ///
+    /// # Errors
+    /// If the process has no more descriptors.
+    pub fn new() -> io::Result<Self> {
+        Ok(Self(Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)))
+    }
+
+    /// Wakes.
+    pub fn wake(&self) {
+        // Fails only when 2^64 - 2 wakes were not seen; then it wakes all the same.
+        let _ = rustix::io::write(&*self.0, &1_u64.to_ne_bytes());
+    }
+
+    fn clear(&self) {
+        let _ = rustix::io::read(&*self.0, &mut [0_u8; 8]);
+    }
+}
+
+/// What a driver has counted, beside its lane.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    rounds: u64,
+    frames_not_sent: u64,
+    datagrams_not_sent: u64,
+    streams_not_sent: u64,
+    foreign_datagrams: u64,
+    connections_refused: u64,
+    receive_errors: u64,
+    events_dropped: u64,
+    late_ns_max: u64,
+}
+
+/// Everything of a driver that a lane may use while it is called.
+struct Out {
+    name: String,
+    sockets: Vec<Socket>,
+    epoll: OwnedFd,
+    address: Address,
+    others: Vec<Waker>,
+    events: SyncSender<Event>,
+    counts: Counts,
+    /// Connections that were lost while something was sent over them: port and number.
+    lost: Vec<(usize, u32)>,
+}
+
+impl Out {
+    fn event(&mut self, event: Event) {
+        // Whoever listens may be slow; the cycle does not wait for them.
+        if self.events.try_send(event).is_err() {
+            self.counts.events_dropped += 1;
+        }
+    }
+}
+
+/// What epoll tells a port's events by; number 0 is the port itself, others are its connections.
+fn token(port: usize, connection: u32) -> u64 {
+    (port as u64) << 32 | u64::from(connection)
+}
+
+impl Outbox for Out {
+    fn frame(&mut self, port: usize, frame: &[u8]) {
+        if self.sockets[port].send_frame(frame).is_err() {
+            self.counts.frames_not_sent += 1;
+        }
+    }
+
+    fn datagram(&mut self, port: usize, to: SocketAddrV4, payload: &[u8]) {
+        if self.sockets[port].send_datagram(self.address.ip, to, payload).is_err() {
+            self.counts.datagrams_not_sent += 1;
+        }
+    }
+
+    fn stream(&mut self, port: usize, connection: u32, bytes: &[u8]) {
+        let Socket::Tcp(connections) = &mut self.sockets[port] else { return };
+        match connections.send(connection, bytes, &self.epoll, token(port, connection)) {
+            Sent::Yes => {}
+            Sent::Closed => {
+                self.lost.push((port, connection));
+                self.counts.streams_not_sent += 1;
+            }
+            Sent::Unknown => self.counts.streams_not_sent += 1,
+        }
+    }
+
+    fn close(&mut self, port: usize, connection: u32) {
+        if let Socket::Tcp(connections) = &mut self.sockets[port] {
+            connections.close(connection);
+        }
+    }
+
+    fn wake_others(&mut self) {
+        self.others.iter().for_each(Waker::wake);
+    }
+
+    fn request_address(&mut self, request: AddressRequest) {
+        self.event(Event::AddressWanted(request));
+    }
+
+    fn tell(&mut self, event: &str) {
+        self.event(Event::Told { lane: self.name.clone(), line: event.to_owned() });
+    }
+}
+
+/// What surrounds a driver.
+pub struct Surroundings {
+    /// Wakes this one.
+    pub own: Waker,
+    /// Wake the protocol's others.
+    pub others: Vec<Waker>,
+    /// What it is told.
+    pub commands: Receiver<Command>,
+    /// Where it tells.
+    pub events: SyncSender<Event>,
+    /// The protocol's address when it begins.
+    pub address: Address,
+}
+
+/// One lane with its sockets and its timer.
+pub struct Driver {
+    lane: Box<dyn Lane>,
+    out: Out,
+    timer: OwnedFd,
+    /// What the timer stands at.
+    armed: Option<Nanos>,
+    buffer: Box<[u8]>,
+    commands: Receiver<Command>,
+    own: Waker,
+    interface: Interface,
+}
+
+impl Driver {
+    /// Opens a lane's ports on an interface of the calling thread's network namespace.
+    ///
+    /// # Errors
+    /// What is missing, and the way out.
+    pub fn open(lane: Box<dyn Lane>, interface: &Interface, around: Surroundings) -> Result<Self, Error> {
+        let urgency = lane.urgency();
+        let ports = lane.ports().iter();
+        let sockets = ports.map(|port| Socket::open(port, interface, urgency)).collect::<Result<Vec<_>, _>>()?;
+        let failed = |error: Errno| Error::new(format!("{}: epoll or timer: {error}", lane.name()));
+        let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(failed)?;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)
+            .map_err(failed)?;
+        let watch = |what, data| epoll::add(&epoll, what, EventData::new_u64(data), EventFlags::IN).map_err(failed);
+        watch(timer.as_fd(), TOKEN_TIMER)?;
+        watch(around.own.0.as_fd(), TOKEN_WAKE)?;
+        for (port, socket) in sockets.iter().enumerate() {
+            watch(socket.as_fd(), token(port, 0))?;
+        }
+        let out = Out {
+            name: lane.name().to_owned(),
+            sockets,
+            epoll,
+            address: around.address,
+            others: around.others,
+            events: around.events,
+            counts: Counts::default(),
+            lost: Vec::with_capacity(16),
+        };
+        let buffer = vec![0; BUFFER_BYTES].into_boxed_slice();
+        let interface = Interface::open(&interface.name)?;
+        Ok(Self { lane, out, timer, armed: None, buffer, commands: around.commands, own: around.own, interface })
+    }
+
+    /// The lane's name.
+    pub fn name(&self) -> &str {
+        &self.out.name
+    }
+
+    /// How urgent the lane is.
+    pub fn urgency(&self) -> crate::protocol::Urgency {
+        self.lane.urgency()
+    }
+
+    /// Runs until it is told to stop. Answers the lane, to look at.
+    ///
+    /// # Errors
+    /// If the interface is gone, or the kernel refuses the timer or epoll.
+    pub fn run(mut self) -> Result<Box<dyn Lane>, Error> {
+        let mut ready = Vec::with_capacity(64);
+        self.lane.address_changed(now(), self.interface.mac, self.out.address, &mut self.out);
+        self.lane.run(now(), &mut self.out);
+        loop {
+            self.run_if_due();
+            self.arm().map_err(|error| self.failed("timer", error))?;
+            ready.clear();
+            match epoll::wait(&self.out.epoll, rustix::buffer::spare_capacity(&mut ready), None) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(self.failed("epoll", error)),
+            }
+            self.out.counts.rounds += 1;
+            self.run_if_due();
+            for event in &ready {
+                match event.data.u64() {
+                    // The lane was looked at; setting the timer anew makes it unreadable.
+                    TOKEN_TIMER => self.armed = None,
+                    TOKEN_WAKE => {
+                        if self.woken() {
+                            self.lane.stop(now(), &mut self.out);
+                            return Ok(self.lane);
+                        }
+                    }
+                    token => self.port((token >> 32) as usize, token as u32, event.flags)?,
+                }
+                self.tell_lost();
+            }
+        }
+    }
+
+    fn failed(&self, what: &str, error: Errno) -> Error {
+        Error::new(format!("{}: {what}: {error}", self.out.name))
+    }
+
+    fn run_if_due(&mut self) {
+        let now = now();
+        if let Some(due) = self.lane.due().filter(|due| *due <= now) {
+            // A lane that wants to run again at once at its start names a time long ago; that is not lateness.
+            if self.armed == Some(due) {
+                self.out.counts.late_ns_max = self.out.counts.late_ns_max.max(now - due);
+            }
+            self.lane.run(now, &mut self.out);
+            self.tell_lost();
+        }
+    }
+
+    /// Sets the timer to the lane's time, unless it stands there.
+    fn arm(&mut self) -> Result<(), Errno> {
+        let due = self.lane.due();
+        if due == self.armed {
+            return Ok(());
+        }
+        // Zero would disarm it.
+        let at = due.map_or(0, |due| due.max(1));
+        let timer = Itimerspec {
+            it_interval: Timespec { tv_sec: 0, tv_nsec: 0 },
+            it_value: Timespec { tv_sec: (at / 1_000_000_000) as i64, tv_nsec: (at % 1_000_000_000) as i64 },
+        };
+        timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &timer)?;
+        self.armed = due;
+        Ok(())
+    }
+
+    /// Does what it is told. Answers whether to stop.
+    fn woken(&mut self) -> bool {
+        self.own.clear();
+        while let Ok(command) = self.commands.try_recv() {
+            match command {
+                Command::Stop => return true,
+                Command::Address(address) => {
+                    self.out.address = address;
+                    self.lane.address_changed(now(), self.interface.mac, address, &mut self.out);
+                }
+                Command::Counters(answer) => {
+                    let _ = answer.try_send(self.counters());
+                }
+            }
+        }
+        self.lane.run(now(), &mut self.out);
+        false
+    }
+
+    fn port(&mut self, port: usize, connection: u32, flags: EventFlags) -> Result<(), Error> {
+        if connection != 0 {
+            self.connection(port, connection, flags);
+            return Ok(());
+        }
+        for _ in 0..BATCH {
+            let taken = match &mut self.out.sockets[port] {
+                Socket::Tcp(connections) => {
+                    match connections.accept(&self.out.epoll, |connection| token(port, connection)) {
+                        Some(true) => {}
+                        Some(false) => self.out.counts.connections_refused += 1,
+                        None => break,
+                    }
+                    continue;
+                }
+                socket => socket.receive(&self.out.address, &mut self.buffer),
+            };
+            match taken {
+                Ok(Taken::One { from, bytes }) => self.receive(port, from, bytes),
+                Ok(Taken::Foreign) => self.out.counts.foreign_datagrams += 1,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => self.trouble(&error)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self, port: usize, from: Source, bytes: usize) {
+        self.run_if_due();
+        let received = Received { port, from, bytes: &self.buffer[..bytes] };
+        self.lane.receive(now(), received, &mut self.out);
+    }
+
+    fn connection(&mut self, port: usize, connection: u32, flags: EventFlags) {
+        if flags.contains(EventFlags::OUT) {
+            let Socket::Tcp(connections) = &mut self.out.sockets[port] else { return };
+            if connections.flush(connection, &self.out.epoll, token(port, connection)) == Sent::Closed {
+                self.out.lost.push((port, connection));
+                return;
+            }
+        }
+        for _ in 0..BATCH {
+            let Socket::Tcp(connections) = &mut self.out.sockets[port] else { return };
+            let Ok(bytes) = connections.receive(connection, &mut self.buffer[..BUFFER_BYTES / 16]) else { return };
+            self.receive(port, Source::Connection(connection), bytes);
+            if bytes == 0 {
+                return;
+            }
+        }
+    }
+
+    /// Tells the lane which connections were lost while it sent.
+    fn tell_lost(&mut self) {
+        while let Some((port, connection)) = self.out.lost.pop() {
+            let received = Received { port, from: Source::Connection(connection), bytes: &[] };
+            self.lane.receive(now(), received, &mut self.out);
+        }
+    }
+
+    /// A socket that cannot receive: the interface may be down, which passes, or gone, which does not.
+    fn trouble(&mut self, error: &io::Error) -> Result<(), Error> {
+        self.out.counts.receive_errors += 1;
+        if self.interface.is_there() {
+            return Ok(());
+        }
+        Err(Error::new(format!("interface {} is gone ({error})", self.interface.name)))
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        let counts = &self.out.counts;
+        let mut all = self.lane.counters();
+        all.extend([
+            ("driver rounds", counts.rounds),
+            ("driver frames not sent", counts.frames_not_sent),
+            ("driver datagrams not sent", counts.datagrams_not_sent),
+            ("driver stream bytes not sent", counts.streams_not_sent),
+            ("driver datagrams for another address", counts.foreign_datagrams),
+            ("driver connections refused", counts.connections_refused),
+            ("driver receive errors", counts.receive_errors),
+            ("driver events dropped", counts.events_dropped),
+            ("driver latest timer (ns)", counts.late_ns_max),
+        ]);
+        all
+    }
+}
+
+/// The address that a protocol without one on the interface has.
+pub const NO_ADDRESS: Address =
+    Address { ip: Ipv4Addr::UNSPECIFIED, mask: Ipv4Addr::UNSPECIFIED, gateway: Ipv4Addr::UNSPECIFIED };

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A protocol's lanes, each in a thread of its own.
+
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use super::Error;
+use super::driver::{Command, Driver, Event, Surroundings, Waker};
+use super::interface::Interface;
+use crate::protocol::{Address, Lane};
+
+/// Events that wait to be heard; more are dropped and counted.
+const EVENTS_MAX: usize = 256;
+
+struct Thread {
+    name: String,
+    commands: Sender<Command>,
+    waker: Waker,
+    handle: JoinHandle<Option<Box<dyn Lane>>>,
+}
+
+/// Lanes that run.
+pub struct Running {
+    threads: Vec<Thread>,
+    events: Receiver<Event>,
+}
+
+/// Starts a protocol's lanes on an interface, in the calling thread's network namespace.
+///
+/// ```no_run
+/// # fn lanes() -> Vec<Box<dyn weir_io::protocol::Lane>> { Vec::new() }
+/// use weir_io::fitting::{interface::Interface, running};
+/// let interface = Interface::open("eth0")?;
+/// let running = running::start(&interface, interface.address(), lanes())?;
+/// while let Some(event) = running.event(std::time::Duration::from_secs(1)) {
+///     println!("{event:?}");
+/// }
+/// running.stop();
+/// # Ok::<(), weir_io::fitting::Error>(())
+/// ```
+///
+/// # Errors
+/// If a port cannot be opened, with the way out. Then none of them runs.
+pub fn start(interface: &Interface, address: Address, lanes: Vec<Box<dyn Lane>>) -> Result<Running, Error> {
+    let failed = |error: std::io::Error| Error::new(format!("a lane cannot be started: {error}"));
+    let (events, heard) = sync_channel(EVENTS_MAX);
+    let wakers = lanes.iter().map(|_| Waker::new()).collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    let mut drivers = Vec::new();
+    for (n, lane) in lanes.into_iter().enumerate() {
+        let (commands, receiver) = channel();
+        let others = wakers.iter().enumerate().filter(|(other, _)| *other != n).map(|(_, waker)| waker.clone());
+        let around = Surroundings {
+            own: wakers[n].clone(),
+            others: others.collect(),
+            commands: receiver,
+            events: events.clone(),
+            address,
+        };
+        drivers.push((Driver::open(lane, interface, around)?, commands));
+    }
+    let mut threads = Vec::new();
+    for ((driver, commands), waker) in drivers.into_iter().zip(wakers) {
+        let name = driver.name().to_owned();
+        let events = events.clone();
+        let handle = Builder::new().name(name.clone()).spawn(move || run(driver, &events)).map_err(failed)?;
+        threads.push(Thread { name, commands, waker, handle });
+    }
+    Ok(Running { threads, events: heard })
+}
+
+/// Tells that a lane has ended, even if it panics.
+struct Farewell<'a> {
+    lane: String,
+    reason: Option<String>,
+    events: &'a SyncSender<Event>,
+}
+
+impl Drop for Farewell<'_> {
+    fn drop(&mut self) {
+        // Whoever listens has room for it sooner or later, or does not listen any more.
+        let _ = self.events.send(Event::Ended { lane: self.lane.clone(), reason: self.reason.take() });
+    }
+}
+
+fn run(driver: Driver, events: &SyncSender<Event>) -> Option<Box<dyn Lane>> {
+    let reason = Some("it panicked: an error in the program".to_owned());
+    let mut farewell = Farewell { lane: driver.name().to_owned(), reason, events };
+    let (lane, reason) = match driver.run() {
+        Ok(lane) => (Some(lane), None),
+        Err(error) => (None, Some(error.to_string())),
+    };
+    farewell.reason = reason;
+    lane
+}
+
+impl Running {
+    fn command(&self, command: impl Fn() -> Command) {
+        for thread in &self.threads {
+            // One that has ended says so by an event.
+            let _ = thread.commands.send(command());
+            thread.waker.wake();
+        }
+    }
+
+    /// Tells the lanes that the interface has another address.
+    pub fn address_changed(&self, address: Address) {
+        self.command(|| Command::Address(address));
+    }
+
+    /// The next thing that lanes want known, or none within `patience`.
+    pub fn event(&self, patience: Duration) -> Option<Event> {
+        self.events.recv_timeout(patience).ok()
+    }
+
+    /// What each lane and its driver have counted, by the lane's name. A lane that has ended is left out.
+    pub fn counters(&self) -> Vec<(String, Vec<(&'static str, u64)>)> {
+        let mut all = Vec::new();
+        for thread in &self.threads {
+            let (answer, answered) = sync_channel(1);
+            let _ = thread.commands.send(Command::Counters(answer));
+            thread.waker.wake();
+            if let Ok(counters) = answered.recv_timeout(Duration::from_secs(1)) {
+                all.push((thread.name.clone(), counters));
+            }
+        }
+        all
+    }
+
+    /// Stops all lanes. Answers those that were stopped, to look at; one that had ended before is left out.
+    pub fn stop(self) -> Vec<Box<dyn Lane>> {
+        self.command(|| Command::Stop);
+        // A lane that says its last words to a full queue must not wait for it.
+        drop(self.events);
+        self.threads.into_iter().filter_map(|thread| thread.handle.join().ok().flatten()).collect()
+    }
+}
