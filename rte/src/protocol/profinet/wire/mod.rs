@@ -4,11 +4,24 @@
 //! All numbers are big-endian, but for the RPC header and its NDR, where the sender says which order it uses. Nothing
 //! here panics on what comes from outside; [`Malformed`] names what was wrong.
 
+pub mod block;
 #[cfg(test)]
 pub(crate) mod captured;
+pub mod connect;
+pub mod control;
 pub mod dcp;
+pub mod diagnosis;
+pub mod endpoint_mapper;
 pub mod ethernet;
+pub mod expected;
+pub mod identification;
+pub mod iocr;
 pub mod lldp;
+pub mod record;
+pub mod rpc;
+pub mod rt;
+pub mod rta;
+pub mod status;
 
 /// EtherType of RT frames, alarms and DCP.
 pub const ETHERTYPE: u16 = 0x8892;
@@ -122,6 +135,10 @@ pub trait Put {
     /// 32 bits.
     fn put32(&mut self, value: u32) {
         self.put(&value.to_be_bytes());
+    }
+    /// 16 bits each.
+    fn put_all(&mut self, values: &[u16]) {
+        values.iter().for_each(|value| self.put16(*value));
     }
     /// That many zeros.
     fn put_zeros(&mut self, count: usize) {
