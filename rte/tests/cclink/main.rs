@@ -2,4 +2,5 @@
 //! CC-Link IE Field Basic as others see it: against captured traffic, in a network in virtual time, and under fire.
 
 mod captures;
+mod replay;
 mod wire;

@@ -5,7 +5,10 @@
 //! 16 *stations*, and a station 64 bits and 32 words in each direction: `RX` bits and `RWr` words go from the slave to
 //! the master, `RY` and `RWw` from the master to the slave.
 
+pub mod slave;
 pub mod wire;
+
+use super::Nanos;
 
 /// UDP port of the cyclic datagrams, at both ends.
 pub const CYCLIC_PORT: u16 = 61450;
@@ -30,4 +33,35 @@ pub const fn bits_bytes(stations: usize) -> usize {
 /// Bytes of so many stations' words in one direction.
 pub const fn words_bytes(stations: usize) -> usize {
     2 * STATION_WORDS * stations
+}
+
+/// What a device is, for masters and the tools of their makers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The maker's number at the CLPA.
+    pub vendor: u16,
+    /// The device's model, numbered by its maker.
+    pub model: u32,
+    /// The device's version.
+    pub equipment_version: u16,
+}
+
+/// Lets through one message of each kind a second to the user: what is told of may come with every datagram.
+#[derive(Debug)]
+struct Hush<const KINDS: usize>([Nanos; KINDS]);
+
+impl<const KINDS: usize> Default for Hush<KINDS> {
+    fn default() -> Self {
+        Self([0; KINDS])
+    }
+}
+
+impl<const KINDS: usize> Hush<KINDS> {
+    fn allows(&mut self, kind: usize, now: Nanos) -> bool {
+        let allowed = now >= self.0[kind];
+        if allowed {
+            self.0[kind] = now + 1_000_000_000;
+        }
+        allowed
+    }
 }
