@@ -122,7 +122,7 @@ impl Device {
 }
 
 /// The answer that a capture has to a cyclic request.
-fn captured_answer<'a>(datagrams: &'a [Datagram], at: usize) -> Option<&'a Datagram> {
+fn captured_answer(datagrams: &[Datagram], at: usize) -> Option<&Datagram> {
     let request = Request::read(&datagrams[at].payload).unwrap().fields();
     let answers = datagrams[at + 1..].iter().take_while(|other| {
         let next = Request::read(&other.payload).map(|next| next.fields());
