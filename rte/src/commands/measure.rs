@@ -11,18 +11,25 @@ use report_page::{CHART_LIBRARY, STYLE, escape, escape_script, fill};
 use serde::Serialize;
 use weir_io::measuring::capture::frames;
 use weir_io::measuring::flows::{Flow, Flows};
+use weir_io::measuring::live::Ear;
 use weir_io::measuring::statistics::{Cycles, cycles, intervals, quantile};
 
 /// At most so many points of a flow are drawn; the rarest, the longest cycles, always are.
 const POINTS_MAX: usize = 4000;
 const PAGE: &str = include_str!("../../assets/measure.html");
 
-/// Shows how evenly the cyclic frames of captures come: tcpdump -i PORT -w - | weir-io measure -
+/// Shows how evenly the cyclic frames of captures, or of an interface, come
 #[derive(Debug, Args)]
 pub struct MeasureArguments {
     /// Captures (pcap, pcapng); - is standard input
-    #[arg(required = true)]
+    #[arg(required_unless_present = "live")]
     files: Vec<PathBuf>,
+    /// Listen to an interface, such as a mirror port's, instead
+    #[arg(long, value_name = "INTERFACE", conflicts_with = "files")]
+    live: Option<String>,
+    /// How long to listen
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = humantime::parse_duration, requires = "live")]
+    during: Duration,
     /// The cycle that is meant, such as 1ms; otherwise the median to the nearest 1/32 ms
     #[arg(long, value_parser = humantime::parse_duration)]
     cycle: Option<Duration>,
@@ -53,8 +60,12 @@ struct Row {
 pub fn run(arguments: &MeasureArguments) -> Result<(), String> {
     let cycle = arguments.cycle.map(|cycle| cycle.as_nanos() as u64);
     let mut rows = Vec::new();
-    for file in &arguments.files {
-        let flows = read(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    for source in arguments.live.iter().map(PathBuf::from).chain(arguments.files.iter().cloned()) {
+        let file = source.as_path();
+        let flows = match &arguments.live {
+            Some(interface) => listen(interface, arguments.during)?,
+            None => read(file).map_err(|error| format!("{}: {error}", file.display()))?,
+        };
         if flows.seen.is_empty() {
             let what = "has no cyclic frames of PROFINET (RT) or CC-Link IE Field Basic";
             return Err(format!("{}: {what} among its {} frames", file.display(), flows.frames));
@@ -73,6 +84,13 @@ pub fn run(arguments: &MeasureArguments) -> Result<(), String> {
         write(path, &format!("{:#}\n", serde_json::json!(rows)))?;
     }
     Ok(())
+}
+
+fn listen(interface: &str, during: Duration) -> Result<Flows, String> {
+    let mut flows = Flows::default();
+    let ear = Ear::open(interface).map_err(|error| error.to_string())?;
+    ear.listen(during, |at, frame| flows.add(at, frame)).map_err(|error| error.to_string())?;
+    Ok(flows)
 }
 
 fn read(file: &Path) -> Result<Flows, String> {

@@ -3,4 +3,5 @@
 
 pub mod capture;
 pub mod flows;
+pub mod live;
 pub mod statistics;
