@@ -22,6 +22,7 @@
 mod application;
 mod error;
 mod points;
+pub mod profinet;
 
 use std::fs;
 use std::net::Ipv4Addr;
@@ -36,6 +37,7 @@ pub use points::Points;
 
 use crate::application::description::Description;
 use crate::protocol::Address;
+use crate::protocol::profinet::model::Model;
 
 /// What a device is told.
 #[derive(Debug)]
@@ -46,6 +48,8 @@ pub struct Configuration {
     pub points: Points,
     /// The application.
     pub application: Application,
+    /// The PROFINET device, if it is to be one.
+    pub profinet: Option<Model>,
 }
 
 /// What is common to all protocols.
@@ -69,6 +73,7 @@ struct File {
     outputs: points::Table,
     #[serde(default)]
     application: application::Table,
+    profinet: Option<profinet::Table>,
 }
 
 #[derive(Deserialize)]
@@ -100,7 +105,8 @@ impl Configuration {
         let points = Points::new(&file.inputs, &file.outputs, &place)?;
         let device = device(&file.device, &place)?;
         let application = Application::new(&file.application, &device.name, &place)?;
-        Ok(Self { device, points, application })
+        let profinet = file.profinet.map(|table| table.model(&points, &place)).transpose()?;
+        Ok(Self { device, points, application, profinet })
     }
 
     /// What the application must know. `endpoints` are the protocols' names by number, each as it was named when it

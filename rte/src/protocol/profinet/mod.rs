@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! PROFINET IO: the device, and what it and a controller have in common on the wire.
+//!
+//! [`model`] is what a device is; [`station`] what its lanes tell one another of it.
 
+pub mod model;
+pub mod name;
+pub mod station;
 pub mod wire;
