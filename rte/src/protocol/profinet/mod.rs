@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! PROFINET IO: the device, and what it and a controller have in common on the wire.
 //!
-//! [`model`] is what a device is; [`station`] what its lanes tell one another of it.
+//! [`model`] is what a device is; [`discovery`] the lane that is found, named and addressed; [`station`] what the
+//! device's lanes tell one another of it.
 
+pub mod discovery;
 pub mod model;
 pub mod name;
 pub mod station;

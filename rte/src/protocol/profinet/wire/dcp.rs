@@ -266,6 +266,17 @@ impl Writer {
         self
     }
 
+    /// With another FrameID than the service's own.
+    pub fn with_frame_id(mut self, frame_id: u16) -> Self {
+        self.0[14..16].copy_from_slice(&frame_id.to_be_bytes());
+        self
+    }
+
+    /// How long it is so far.
+    pub fn bytes(&self) -> usize {
+        self.0.len()
+    }
+
     /// Appends a block.
     pub fn block(mut self, item: Item, value: &[u8]) -> Self {
         self.head(item, value.len());
