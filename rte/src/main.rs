@@ -24,6 +24,19 @@ enum Command {
         /// The configuration
         file: PathBuf,
     },
+    /// Runs a device until SIGTERM; SIGUSR1 prints what it counted
+    Run {
+        /// The configuration
+        file: PathBuf,
+    },
+    /// Runs one protocol of a device; for `weir-io run`
+    #[command(hide = true)]
+    Protocol {
+        /// The configuration
+        file: PathBuf,
+        /// Which one
+        name: String,
+    },
     Switch(commands::switch::SwitchArguments),
     Measure(commands::measure::MeasureArguments),
 }
@@ -31,6 +44,8 @@ enum Command {
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Check { file } => check(&file),
+        Command::Run { file } => commands::run::run(&file),
+        Command::Protocol { file, name } => commands::run::protocol(&file, &name),
         Command::Switch(arguments) => commands::switch::run(&arguments),
         Command::Measure(arguments) => commands::measure::run(&arguments),
     };

@@ -47,12 +47,12 @@ pub struct Endpoint {
 
 impl Endpoint {
     /// The side of protocol number `endpoint`. Inputs older than `stale_after` are not good: the application is gone.
-    /// Publishes the safe values.
+    /// Publishes the safe values; outputs that are held are what was published last, by whichever process.
     pub fn new(memory: &Memory, endpoint: usize, safe: Safe, stale_after: Nanos, now: Nanos) -> Self {
-        let image = safe.values.clone();
-        assert_eq!(image.len(), memory.plan().outputs);
-        let mut this =
-            Self { inputs: memory.inputs(endpoint), outputs: memory.outputs(endpoint), image, safe, stale_after };
+        let outputs = memory.outputs(endpoint);
+        let image = outputs.published().to_vec();
+        assert_eq!(image.len(), safe.values.len());
+        let mut this = Self { inputs: memory.inputs(endpoint), outputs, image, safe, stale_after };
         this.outputs_lost(now);
         this
     }
@@ -107,6 +107,22 @@ impl Door {
 mod tests {
     use super::super::memory::Plan;
     use super::*;
+
+    #[test]
+    fn what_is_held_outlives_the_protocols_process() {
+        let memory = Memory::anonymous(Plan { inputs: 1, outputs: 2, endpoints: 1 }).unwrap();
+        let safe = Safe { values: vec![7, 0], replaced: vec![true, false] };
+        let mut door = Door::new(&memory, 0);
+        let mut first = Endpoint::new(&memory, 0, safe.clone(), 10, 0);
+        for taken in [false, true] {
+            first.outputs(1, true, |image| image.copy_from_slice(&[1, 2]));
+            if taken {
+                assert_eq!(door.outputs().2, [1, 2]);
+            }
+            let _second = Endpoint::new(&memory, 0, safe.clone(), 10, 2);
+            assert_eq!(door.outputs(), (0, 2, &[7, 2][..]));
+        }
+    }
 
     #[test]
     fn outputs_go_to_their_safe_values_when_the_plc_is_lost() {

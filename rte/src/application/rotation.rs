@@ -54,6 +54,13 @@ impl Rotation {
         (self.0.load(Ordering::Relaxed) >> FRONT & ROLE) as usize
     }
 
+    /// The buffer that was published last, whether it was taken or not. For the producer: the consumer may take it at
+    /// any time, and only reads it.
+    pub fn published(&self) -> usize {
+        let word = self.0.load(Ordering::Relaxed);
+        (if word & FRESH == 0 { word >> FRONT & ROLE } else { word >> MIDDLE & ROLE }) as usize
+    }
+
     /// Gives the back buffer to the consumer; answers which one is the back buffer now. For the producer.
     pub fn publish(&self) -> usize {
         let mut word = self.0.load(Ordering::Relaxed);

@@ -2,4 +2,5 @@
 //! What the user can ask `weir-io` to do.
 
 pub mod measure;
+pub mod run;
 pub mod switch;

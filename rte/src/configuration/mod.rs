@@ -16,11 +16,12 @@
 //! lamp = { type = "bool", safe = "hold" }
 //! ```
 //!
-//! and [`[application]`](application), and a table for each protocol: `[profinet]`, `[[cclink]]`, `[modbus]`. An output belongs to one protocol; an input
+//! and [`[application]`](application), [`[fitting]`](fitting), and a table for each protocol: `[profinet]`, `[[cclink]]`, `[modbus]`. An output belongs to one protocol; an input
 //! may be shown to all.
 
 mod application;
 mod error;
+mod fitting;
 mod points;
 pub mod profinet;
 
@@ -33,6 +34,7 @@ use toml::Spanned;
 
 pub use application::{Application, Plugin};
 pub use error::{Error, Place};
+pub use fitting::{Cpu, Fitting, Policy};
 pub use points::Points;
 
 use crate::application::description::Description;
@@ -50,6 +52,8 @@ pub struct Configuration {
     pub application: Application,
     /// The PROFINET device, if it is to be one.
     pub profinet: Option<Model>,
+    /// How the cycles come to their time.
+    pub fitting: Fitting,
 }
 
 /// What is common to all protocols.
@@ -74,6 +78,8 @@ struct File {
     #[serde(default)]
     application: application::Table,
     profinet: Option<profinet::Table>,
+    #[serde(default)]
+    fitting: fitting::Table,
 }
 
 #[derive(Deserialize)]
@@ -106,7 +112,8 @@ impl Configuration {
         let device = device(&file.device, &place)?;
         let application = Application::new(&file.application, &device.name, &place)?;
         let profinet = file.profinet.map(|table| table.model(&points, &place)).transpose()?;
-        Ok(Self { device, points, application, profinet })
+        let fitting = Fitting::new(&file.fitting, &device.name, &place)?;
+        Ok(Self { device, points, application, profinet, fitting })
     }
 
     /// What the application must know. `endpoints` are the protocols' names by number, each as it was named when it

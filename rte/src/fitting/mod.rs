@@ -3,14 +3,20 @@
 //!
 //! A [`driver`] runs one lane in one thread; [`running`] starts one for each lane of a protocol. [`interface`] knows what
 //! the network interface is called by, [`sockets`] and [`connections`] are its doors, [`system`] are the calls of the
-//! kernel that need `unsafe`.
+//! kernel that need `unsafe`. For a whole device, the [`supervisor`] starts a [`child`] process for each of the
+//! [`protocols`], and is the one owner of the interface's [`address`].
 
+pub mod address;
+pub mod child;
 pub mod connections;
 pub mod driver;
 pub mod filter;
 pub mod interface;
+pub mod message;
+pub mod protocols;
 pub mod running;
 pub mod sockets;
+pub mod supervisor;
 pub mod switch;
 pub mod system;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A protocol's lanes, each in a thread of its own.
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
@@ -13,16 +14,20 @@ use crate::protocol::{Address, Lane};
 /// Events that wait to be heard; more are dropped and counted.
 const EVENTS_MAX: usize = 256;
 
-struct Thread {
+struct Controls {
     name: String,
     commands: Sender<Command>,
     waker: Waker,
-    handle: JoinHandle<Option<Box<dyn Lane>>>,
 }
+
+/// Tells lanes that run what they must know, from any thread.
+#[derive(Clone)]
+pub struct Handle(Arc<[Controls]>);
 
 /// Lanes that run.
 pub struct Running {
-    threads: Vec<Thread>,
+    handle: Handle,
+    threads: Vec<JoinHandle<Option<Box<dyn Lane>>>>,
     events: Receiver<Event>,
 }
 
@@ -59,14 +64,14 @@ pub fn start(interface: &Interface, address: Address, lanes: Vec<Box<dyn Lane>>)
         };
         drivers.push((Driver::open(lane, interface, around)?, commands));
     }
-    let mut threads = Vec::new();
+    let (mut threads, mut controls) = (Vec::new(), Vec::new());
     for ((driver, commands), waker) in drivers.into_iter().zip(wakers) {
         let name = driver.name().to_owned();
         let events = events.clone();
-        let handle = Builder::new().name(name.clone()).spawn(move || run(driver, &events)).map_err(failed)?;
-        threads.push(Thread { name, commands, waker, handle });
+        threads.push(Builder::new().name(name.clone()).spawn(move || run(driver, &events)).map_err(failed)?);
+        controls.push(Controls { name, commands, waker });
     }
-    Ok(Running { threads, events: heard })
+    Ok(Running { handle: Handle(controls.into()), threads, events: heard })
 }
 
 /// Tells that a lane has ended, even if it panics.
@@ -94,18 +99,49 @@ fn run(driver: Driver, events: &SyncSender<Event>) -> Option<Box<dyn Lane>> {
     lane
 }
 
-impl Running {
+impl Handle {
     fn command(&self, command: impl Fn() -> Command) {
-        for thread in &self.threads {
+        for lane in self.0.iter() {
             // One that has ended says so by an event.
-            let _ = thread.commands.send(command());
-            thread.waker.wake();
+            let _ = lane.commands.send(command());
+            lane.waker.wake();
         }
     }
 
     /// Tells the lanes that the interface has another address.
     pub fn address_changed(&self, address: Address) {
         self.command(|| Command::Address(address));
+    }
+
+    /// Has all lanes say their last words and end. Each tells so by an event.
+    pub fn stop(&self) {
+        self.command(|| Command::Stop);
+    }
+
+    /// What each lane and its driver have counted, by the lane's name. A lane that has ended is left out.
+    pub fn counters(&self) -> Vec<(String, Vec<(&'static str, u64)>)> {
+        let mut all = Vec::new();
+        for lane in self.0.iter() {
+            let (answer, answered) = sync_channel(1);
+            let _ = lane.commands.send(Command::Counters(answer));
+            lane.waker.wake();
+            if let Ok(counters) = answered.recv_timeout(Duration::from_secs(1)) {
+                all.push((lane.name.clone(), counters));
+            }
+        }
+        all
+    }
+}
+
+impl Running {
+    /// Tells the lanes things, from any thread.
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// Tells the lanes that the interface has another address.
+    pub fn address_changed(&self, address: Address) {
+        self.handle.address_changed(address);
     }
 
     /// The next thing that lanes want known, or none within `patience`.
@@ -115,23 +151,14 @@ impl Running {
 
     /// What each lane and its driver have counted, by the lane's name. A lane that has ended is left out.
     pub fn counters(&self) -> Vec<(String, Vec<(&'static str, u64)>)> {
-        let mut all = Vec::new();
-        for thread in &self.threads {
-            let (answer, answered) = sync_channel(1);
-            let _ = thread.commands.send(Command::Counters(answer));
-            thread.waker.wake();
-            if let Ok(counters) = answered.recv_timeout(Duration::from_secs(1)) {
-                all.push((thread.name.clone(), counters));
-            }
-        }
-        all
+        self.handle.counters()
     }
 
     /// Stops all lanes. Answers those that were stopped, to look at; one that had ended before is left out.
     pub fn stop(self) -> Vec<Box<dyn Lane>> {
-        self.command(|| Command::Stop);
+        self.handle.stop();
         // A lane that says its last words to a full queue must not wait for it.
         drop(self.events);
-        self.threads.into_iter().filter_map(|thread| thread.handle.join().ok().flatten()).collect()
+        self.threads.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect()
     }
 }

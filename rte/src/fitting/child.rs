@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A protocol's process: `weir-io protocol FILE NAME`, started by the supervisor with a socket as standard input. It
+//! ends when the supervisor does, and leaves the outputs at their safe values.
+
+use std::io::{self, Read};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread::spawn;
+use std::time::Duration;
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use super::Error;
+use super::driver::Event;
+use super::interface::Interface;
+use super::message::Message;
+use super::protocols::{Start, protocols};
+use super::running::{Handle, Running, start};
+use super::system::now;
+use crate::application::endpoint::Endpoint;
+use crate::application::memory::Memory;
+use crate::configuration::Configuration;
+
+/// Runs the protocol of that name until it is told to stop.
+///
+/// # Errors
+/// Why it cannot run on.
+pub fn run(configuration: &Configuration, name: &str) -> Result<(), Error> {
+    let failed = |error: io::Error| Error::new(format!("{name}: {error}"));
+    let protocols = protocols(configuration);
+    let number = protocols.iter().position(|protocol| protocol.name == name);
+    let number = number.ok_or_else(|| Error::new(format!("no protocol \"{name}\" is configured")))?;
+    let protocol = &protocols[number];
+    let endpoint = || endpoint(configuration, number);
+    let made = Start { endpoint: endpoint()?, state: configuration.fitting.state.clone(), now: now() };
+    let lanes = (protocol.lanes)(made)?;
+    let interface = Interface::open(&configuration.device.interface)?;
+    let address = protocol.address.unwrap_or_else(|| interface.address());
+    let running = start(&interface, address, lanes)?;
+    let (handle, has_own) = (running.handle(), protocol.address.is_some());
+    let lines = name.to_owned();
+    spawn(move || listen(&handle, has_own, &lines));
+    stop_on_signal(running.handle()).map_err(failed)?;
+    let result = attend(&running, name);
+    running.stop();
+    // The lanes are gone; whatever they left, nobody sends outputs any more.
+    endpoint()?.outputs_lost(now());
+    result
+}
+
+fn endpoint(configuration: &Configuration, number: usize) -> Result<Endpoint, Error> {
+    let path: &Path = &configuration.application.memory;
+    let (memory, _) = Memory::open(path)
+        .map_err(|error| Error::new(format!("{}: {error}; `weir-io run` makes it", path.display())))?;
+    let stale_after = configuration.application.stale_after;
+    if number >= memory.plan().endpoints || memory.plan().outputs != configuration.points.outputs.bytes() {
+        return Err(Error::new(format!("{}: it is of another configuration", path.display())));
+    }
+    Ok(Endpoint::new(&memory, number, configuration.points.safe.clone(), stale_after, now()))
+}
+
+/// Hears the supervisor, until it is gone.
+fn listen(handle: &Handle, has_own_address: bool, name: &str) {
+    loop {
+        match Message::receive(io::stdin(), true) {
+            Ok(Some(Message::Address(address))) if !has_own_address => handle.address_changed(address),
+            Ok(Some(Message::Counters)) => {
+                for (lane, counters) in handle.counters() {
+                    let counters = counters.iter().map(|(name, count)| format!("{name} {count}"));
+                    eprintln!("{name}: {lane}: {}", counters.collect::<Vec<_>>().join(", "));
+                }
+            }
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return handle.stop(),
+        }
+    }
+}
+
+/// `SIGTERM` stops the lanes. `SIGINT` comes to the whole group from a terminal, and is the supervisor's.
+fn stop_on_signal(handle: Handle) -> io::Result<()> {
+    let (mut signals, signalled) = UnixStream::pair()?;
+    signal_hook::low_level::pipe::register(SIGTERM, signalled)?;
+    signal_hook::flag::register(SIGINT, Arc::<AtomicBool>::default())?;
+    spawn(move || {
+        let _ = signals.read(&mut [0]);
+        handle.stop();
+    });
+    Ok(())
+}
+
+/// Passes on what lanes want known until the first of them ends.
+fn attend(running: &Running, name: &str) -> Result<(), Error> {
+    loop {
+        match running.event(Duration::MAX) {
+            Some(Event::Told { lane, line }) => eprintln!("{lane}: {line}"),
+            Some(Event::AddressWanted(request)) => {
+                if let Err(error) = Message::Request(request).send(io::stdin()) {
+                    eprintln!("{name}: address {} is not asked for: {error}", request.address.ip);
+                }
+            }
+            Some(Event::Ended { lane, reason: Some(reason) }) => return Err(Error::new(format!("{lane}: {reason}"))),
+            Some(Event::Ended { reason: None, .. }) | None => return Ok(()),
+        }
+    }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Which protocols a configuration asks for, and how each is made.
+
+use std::path::PathBuf;
+
+use super::Error;
+use crate::application::endpoint::Endpoint;
+use crate::configuration::Configuration;
+use crate::protocol::{Address, Lane, Nanos};
+
+/// What a protocol is made with.
+pub struct Start {
+    /// Its door to the application.
+    pub endpoint: Endpoint,
+    /// The folder for what must survive a restart. May not be there yet.
+    pub state: PathBuf,
+    /// The time.
+    pub now: Nanos,
+}
+
+type Make<'a> = Box<dyn Fn(Start) -> Result<Vec<Box<dyn Lane>>, Error> + 'a>;
+
+/// A protocol that is configured.
+pub struct Protocol<'a> {
+    /// What it is called: "profinet", "cclink", "cclink-2". Outputs belong to that name
+    /// ([`crate::configuration::Points::output`]).
+    pub name: String,
+    /// An address of its own, beside the interface's.
+    pub address: Option<Address>,
+    /// Makes its lanes.
+    pub lanes: Make<'a>,
+}
+
+/// All that are configured. Their order is that of the endpoints in the shared memory.
+pub fn protocols(_configuration: &Configuration) -> Vec<Protocol<'_>> {
+    Vec::new()
+}
