@@ -50,7 +50,7 @@ impl Endpoint {
     /// Publishes the safe values; outputs that are held are what was published last, by whichever process.
     pub fn new(memory: &Memory, endpoint: usize, safe: Safe, stale_after: Nanos, now: Nanos) -> Self {
         let outputs = memory.outputs(endpoint);
-        let image = outputs.published().to_vec();
+        let image = outputs.published().unwrap_or(&safe.values).to_vec();
         assert_eq!(image.len(), safe.values.len());
         let mut this = Self { inputs: memory.inputs(endpoint), outputs, image, safe, stale_after };
         this.outputs_lost(now);
@@ -113,7 +113,7 @@ mod tests {
         let memory = Memory::anonymous(Plan { inputs: 1, outputs: 2, endpoints: 1 }).unwrap();
         let safe = Safe { values: vec![7, 0], replaced: vec![true, false] };
         let mut door = Door::new(&memory, 0);
-        let mut first = Endpoint::new(&memory, 0, safe.clone(), 10, 0);
+        let mut first = Endpoint::new(&memory, 0, safe.clone(), 10, 1);
         for taken in [false, true] {
             first.outputs(1, true, |image| image.copy_from_slice(&[1, 2]));
             if taken {

@@ -331,11 +331,14 @@ impl Slots {
         self.rotation().publish();
     }
 
-    /// What was published last, for the one that writes: it may be another process than the one that published it.
-    pub fn published(&self) -> &[u8] {
+    /// What was published last, if anything, for the one that writes: it may be another process than the one that
+    /// published it.
+    pub fn published(&self) -> Option<&[u8]> {
         let slot = self.slot(self.rotation().published());
         // SAFETY: nobody but the producer writes into any slot, and that one is not its back buffer.
-        unsafe { std::slice::from_raw_parts(slot.add(SLOT_HEADER), self.image) }
+        let (stamp, image) =
+            unsafe { (slot.cast::<Stamp>().read(), std::slice::from_raw_parts(slot.add(SLOT_HEADER), self.image)) };
+        (stamp.at != 0).then_some(image)
     }
 
     /// The newest image, and whether it is seen for the first time. For the one that reads.
