@@ -20,6 +20,7 @@
 //! may be shown to all.
 
 mod application;
+mod cclink;
 mod error;
 mod fitting;
 mod points;
@@ -33,6 +34,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 pub use application::{Application, Plugin};
+pub use cclink::{Cclink, Placed};
 pub use error::{Error, Place};
 pub use fitting::{Cpu, Fitting, Policy};
 pub use points::Points;
@@ -54,6 +56,8 @@ pub struct Configuration {
     pub profinet: Option<Model>,
     /// How the cycles come to their time.
     pub fitting: Fitting,
+    /// The slaves of CC-Link IE Field Basic.
+    pub cclink: Vec<Cclink>,
 }
 
 /// What is common to all protocols.
@@ -80,6 +84,8 @@ struct File {
     profinet: Option<profinet::Table>,
     #[serde(default)]
     fitting: fitting::Table,
+    #[serde(default)]
+    cclink: Vec<Spanned<cclink::Table>>,
 }
 
 #[derive(Deserialize)]
@@ -113,7 +119,8 @@ impl Configuration {
         let application = Application::new(&file.application, &device.name, &place)?;
         let profinet = file.profinet.map(|table| table.model(&points, &place)).transpose()?;
         let fitting = Fitting::new(&file.fitting, &device.name, &place)?;
-        Ok(Self { device, points, application, profinet, fitting })
+        let cclink = Cclink::all(&file.cclink, &device, &points, &place)?;
+        Ok(Self { device, points, application, profinet, fitting, cclink })
     }
 
     /// What the application must know. `endpoints` are the protocols' names by number, each as it was named when it
@@ -143,14 +150,17 @@ fn device(table: &DeviceTable, place: &Place) -> Result<Device, Error> {
     let address = match (&table.address, &table.gateway) {
         (None, None) => None,
         (None, Some(gateway)) => return Err(place.at(gateway, "there is a gateway, but no address = \"…/24\"")),
-        (Some(text), gateway) => {
-            let gateway = gateway.as_ref().map_or(Ipv4Addr::UNSPECIFIED, |gateway| *gateway.get_ref());
-            let wrong = || place.at(text, "an address is written with its prefix, such as \"192.168.3.20/24\"");
-            let (ip, prefix) = text.get_ref().split_once('/').ok_or_else(wrong)?;
-            let prefix: u32 = prefix.parse().ok().filter(|prefix| (1..=30).contains(prefix)).ok_or_else(wrong)?;
-            let ip = ip.parse().map_err(|_| wrong())?;
-            Some(Address { ip, mask: Ipv4Addr::from(u32::MAX << (32 - prefix)), gateway })
-        }
+        (Some(text), gateway) => Some(parse_address(text, gateway.as_ref().map(|gateway| *gateway.get_ref()), place)?),
     };
     Ok(Device { name: table.name.get_ref().clone(), interface: interface.clone(), address })
+}
+
+/// An address with its prefix, "192.168.3.20/24".
+fn parse_address(text: &Spanned<String>, gateway: Option<Ipv4Addr>, place: &Place) -> Result<Address, Error> {
+    let wrong = || place.at(text, "an address is written with its prefix, such as \"192.168.3.20/24\"");
+    let (ip, prefix) = text.get_ref().split_once('/').ok_or_else(wrong)?;
+    let prefix: u32 = prefix.parse().ok().filter(|prefix| (1..=30).contains(prefix)).ok_or_else(wrong)?;
+    let ip = ip.parse().map_err(|_| wrong())?;
+    let gateway = gateway.unwrap_or(Ipv4Addr::UNSPECIFIED);
+    Ok(Address { ip, mask: Ipv4Addr::from(u32::MAX << (32 - prefix)), gateway })
 }

@@ -7,6 +7,8 @@ mod cyclic;
 pub use acyclic::{Acyclic, answer_delay_ms};
 pub use cyclic::Cyclic;
 
+use serde::Deserialize;
+
 use super::wire::cyclic::EndCode;
 use super::{Identity, STATIONS_PER_GROUP_MAX};
 use crate::application::endpoint::Endpoint;
@@ -15,7 +17,8 @@ use crate::application::triple_buffer::{Consumer, Producer, triple_buffer};
 use crate::protocol::{Lane, Nanos};
 
 /// What the master sees when the application stops or is gone.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ApplicationStop {
     /// The last inputs, the slave's state "stopped" and the error code that is set for this.
     #[default]
@@ -25,7 +28,8 @@ pub enum ApplicationStop {
 }
 
 /// What the outputs are while the master's program is stopped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum MasterStop {
     /// Their safe values.
     #[default]
