@@ -71,6 +71,11 @@ impl Endpoint {
         self.outputs.publish(now, State::VALID | if run { State::RUN } else { 0 }, &self.image);
     }
 
+    /// The outputs as the application has them.
+    pub fn sent(&self) -> &[u8] {
+        &self.image
+    }
+
     /// Tells the application that nobody sends outputs any more, and gives it the safe values.
     pub fn outputs_lost(&mut self, now: Nanos) {
         self.safe.apply(&mut self.image);

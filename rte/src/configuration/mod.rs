@@ -23,6 +23,7 @@ mod application;
 mod cclink;
 mod error;
 mod fitting;
+mod modbus;
 mod points;
 pub mod profinet;
 
@@ -37,6 +38,7 @@ pub use application::{Application, Plugin};
 pub use cclink::{Cclink, Placed};
 pub use error::{Error, Place};
 pub use fitting::{Cpu, Fitting, Policy};
+pub use modbus::Modbus;
 pub use points::Points;
 
 use crate::application::description::Description;
@@ -54,6 +56,8 @@ pub struct Configuration {
     pub application: Application,
     /// The PROFINET device, if it is to be one.
     pub profinet: Option<Model>,
+    /// The Modbus/TCP server, if there is one.
+    pub modbus: Option<Modbus>,
     /// How the cycles come to their time.
     pub fitting: Fitting,
     /// The slaves of CC-Link IE Field Basic.
@@ -81,6 +85,7 @@ struct File {
     outputs: points::Table,
     #[serde(default)]
     application: application::Table,
+    modbus: Option<modbus::Table>,
     profinet: Option<profinet::Table>,
     #[serde(default)]
     fitting: fitting::Table,
@@ -118,9 +123,11 @@ impl Configuration {
         let device = device(&file.device, &place)?;
         let application = Application::new(&file.application, &device.name, &place)?;
         let profinet = file.profinet.map(|table| table.model(&points, &place)).transpose()?;
+        let stale_after = application.outputs_stale_after;
+        let modbus = file.modbus.map(|table| Modbus::new(&table, &points, stale_after, &place)).transpose()?;
         let fitting = Fitting::new(&file.fitting, &device.name, &place)?;
         let cclink = Cclink::all(&file.cclink, &device, &points, &place)?;
-        Ok(Self { device, points, application, profinet, fitting, cclink })
+        Ok(Self { device, points, application, profinet, modbus, fitting, cclink })
     }
 
     /// What the application must know. `endpoints` are the protocols' names by number, each as it was named when it

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use super::Error;
 use crate::application::endpoint::Endpoint;
-use crate::configuration::Configuration;
+use crate::configuration::{Configuration, Modbus};
+use crate::protocol::modbus::Server;
 use crate::protocol::{Address, Lane, Nanos};
 
 /// What a protocol is made with.
@@ -32,6 +33,14 @@ pub struct Protocol<'a> {
 }
 
 /// All that are configured. Their order is that of the endpoints in the shared memory.
-pub fn protocols(_configuration: &Configuration) -> Vec<Protocol<'_>> {
-    Vec::new()
+pub fn protocols(configuration: &Configuration) -> Vec<Protocol<'_>> {
+    let modbus = configuration.modbus.iter().map(|modbus| Protocol {
+        name: Modbus::NAME.to_owned(),
+        address: None,
+        lanes: Box::new(|start| {
+            let server = Server::new(modbus.settings.clone(), modbus.map.clone(), start.endpoint);
+            Ok(vec![Box::new(server) as Box<dyn Lane>])
+        }),
+    });
+    modbus.collect()
 }

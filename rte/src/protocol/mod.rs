@@ -6,6 +6,7 @@
 //! another something do it through triple buffers.
 
 pub mod cclink;
+pub mod modbus;
 pub mod profinet;
 
 use std::fmt;
