@@ -2,8 +2,9 @@
 //! PROFINET IO: the device, and what it and a controller have in common on the wire.
 //!
 //! [`model`] is what a device is; [`discovery`] the lane that is found, named and addressed; [`station`] what the
-//! device's lanes tell one another of it.
+//! device's lanes tell one another of it. [`controller`] is the other side, as a tool.
 
+pub mod controller;
 pub mod discovery;
 pub mod model;
 pub mod name;
