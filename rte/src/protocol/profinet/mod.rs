@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! PROFINET IO: the device, and what it and a controller have in common on the wire.
 //!
-//! [`model`] is what a device is; [`discovery`] the lane that is found, named and addressed; [`station`] what the
-//! device's lanes tell one another of it. [`controller`] is the other side, as a tool.
+//! [`model`] is what a device is, [`device`] its connections with controllers; [`discovery`] is the lane that is found,
+//! named and addressed; [`station`] what these lanes tell one another of it. [`controller`] is the
+//! other side, as a tool.
 
 pub mod controller;
+pub mod counters;
+pub mod device;
 pub mod discovery;
 pub mod model;
 pub mod name;

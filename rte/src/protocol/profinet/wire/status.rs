@@ -100,6 +100,8 @@ impl Status {
     pub const RELEASED: Self = Self(0xcf81_fd0f);
     /// The device is stopped.
     pub const DEVICE_DEACTIVATED: Self = Self(0xcf81_fd10);
+    /// The device was reset to what it was like when it left the factory.
+    pub const RESET: Self = Self(0xcf81_fd20);
     /// The device's address was changed.
     pub const ADDRESS_CHANGED: Self = Self(0xcf81_fd25);
 
@@ -140,6 +142,7 @@ impl Status {
             Self::CONNECTED_ANEW => "the controller connects anew",
             Self::RELEASED => "released by the controller",
             Self::DEVICE_DEACTIVATED => "the device is stopped",
+            Self::RESET => "the device was reset over the network",
             Self::ADDRESS_CHANGED => "the device's address was changed",
             Self(0xcf81_fd00..=0xcf81_fdff) => "aborted",
             _ => "refused",
