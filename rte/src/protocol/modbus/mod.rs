@@ -133,7 +133,7 @@ impl Server {
         if answer.wrote {
             connection.writes = true;
             if self.refresh.is_none() {
-                out.tell("modbus: a client sends outputs");
+                out.tell("a client sends outputs");
             }
             self.refresh = Some(now + self.settings.refresh);
         }
@@ -150,7 +150,7 @@ impl Server {
         let wrote = self.connections.swap_remove(index).writes;
         if wrote && !self.connections.iter().any(|connection| connection.writes) {
             self.counters.lost_closed += 1;
-            self.lose(now, "modbus: the last client that sent outputs is gone: they are safe", out);
+            self.lose(now, "the last client that sent outputs is gone: they are safe", out);
         }
     }
 
@@ -217,7 +217,7 @@ impl Lane for Server {
     fn run(&mut self, now: Nanos, out: &mut dyn Outbox) {
         if self.silent().is_some_and(|silent| silent <= now) {
             self.counters.lost_silent += 1;
-            self.lose(now, "modbus: no client that sends outputs asks any more: they are safe", out);
+            self.lose(now, "no client that sends outputs asks any more: they are safe", out);
         }
         while let Some(index) =
             self.connections.iter().position(|connection| connection.asked + self.settings.idle_timeout <= now)
