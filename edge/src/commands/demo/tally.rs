@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
+use std::time::Instant;
 
 use weir_edge::client::{Exit, Outcome, Refusal};
 
@@ -24,6 +25,8 @@ pub struct Tally {
     earliness_sum_ns: i64,
     /// Who runs what is accepted and has a long budget.
     pub holders: HashMap<u64, SocketAddr>,
+    /// When a node last accepted a task.
+    pub last_accepted: HashMap<SocketAddr, Instant>,
 }
 
 impl Tally {
@@ -38,6 +41,7 @@ impl Tally {
         }
         match outcome {
             Outcome::Accepted { holder } => {
+                self.last_accepted.insert(*holder, Instant::now());
                 if is_long {
                     self.holders.insert(task, *holder);
                 }
