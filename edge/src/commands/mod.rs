@@ -5,6 +5,7 @@ pub mod compute;
 pub mod demo;
 pub mod key;
 pub mod machine;
+mod processes;
 pub mod sim;
 pub mod status;
 pub mod submit;

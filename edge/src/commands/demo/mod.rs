@@ -3,7 +3,6 @@
 
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,17 +13,15 @@ use rand::RngExt;
 use weir_edge::client::{Client, SiteKey, Task, read_key};
 use weir_edge::machine::spawn::set_fifo;
 
+use super::processes::node::{self, Node};
+use super::processes::{Folder, relay};
 use super::{key, table};
 use network::Network;
-use site::Node;
 use tally::Tally;
 use trouble::Troubles;
 
-mod namespace;
 mod network;
 pub mod privileges;
-mod relay;
-mod site;
 mod switch;
 mod tally;
 mod trouble;
@@ -81,14 +78,20 @@ fn play(arguments: &DemoArguments) -> Result<(), String> {
     let network = arguments.namespaces.then(|| Network::build(NODES, CLIENTS)).transpose()?;
     let machines = network.as_ref().map_or(&[][..], |network| &network.nodes);
     let folder = Folder::new()?;
-    key::write(&folder.0.join("site.key"))?;
+    key::write(&folder.path().join("site.key"))?;
     let mut nodes: Vec<Node> = Vec::new();
     for index in 0..NODES {
-        let seed = nodes.first().map(|node| node.address);
-        nodes.push(Node::start(&folder.0, index, seed, machines.get(index))?);
+        let seeds = nodes.first().map_or(String::new(), |node| format!("\"{}\"", node.address));
+        let lines = format!(
+            "seeds = [{seeds}]\nworkers = 1\ncpus = [{}]\n\n[programs]\ncompute = [{:?}, \"compute\"]\n",
+            node::cpu(index),
+            node::own_program()?
+        );
+        let place = machines.get(index).map(|machine| (&machine.namespace, machine.address));
+        nodes.push(Node::start(folder.path(), index, "node", &lines, place)?);
     }
     introduce(network.as_ref());
-    let key = read_key(&folder.0.join("site.key")).map_err(|error| error.to_string())?;
+    let key = read_key(&folder.path().join("site.key")).map_err(|error| error.to_string())?;
     let clients = connect(&mut nodes, network.as_ref(), &key)?;
     // All have read what is in it: if we are killed, it does not stay.
     drop(folder);
@@ -231,23 +234,6 @@ impl Show {
         let up = if self.live && !last { format!("\x1b[{}A", lines.len()) } else { "\n".to_owned() };
         let _ = write!(stdout, "{up}");
         let _ = stdout.flush();
-    }
-}
-
-/// A folder of this run's own.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Result<Self, String> {
-        let path = std::env::temp_dir().join(format!("weir-edge-demo-{}", std::process::id()));
-        std::fs::create_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

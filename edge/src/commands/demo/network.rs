@@ -5,9 +5,9 @@
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::Duration;
 
-use super::namespace::{Namespace, isolate};
 use super::privileges::{round_trip, run};
 use super::switch;
+use crate::commands::processes::namespace::{Namespace, isolate};
 
 /// The cable of a machine, each way.
 const NODE_CABLE: Duration = Duration::from_millis(1);

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use super::network::Machine;
-use super::site::Node;
 use super::tally::Tally;
+use crate::commands::processes::node::Node;
 
 /// How long a node is looked for that has something to lose.
 const SEARCH: Duration = Duration::from_secs(1);
