@@ -46,22 +46,26 @@ fn an_accepted_task_is_in_time_and_as_many_are_accepted_as_the_link_allows() {
         [("U 1", "10", 0.85), ("nodes, U 1", "10", 0.84), ("U 1", "50", 0.66), ("nodes, U 1", "50", 0.65)]
     {
         let results = run("thesis-8/clients.toml", &[scheduler, clients]);
-        assert!(results.kept() >= 0.99, "{scheduler} {clients}: {}", results.kept());
-        assert!(results.success() >= success, "{scheduler} {clients}: {}", results.success());
+        assert!(results.tasks.kept() >= 0.99, "{scheduler} {clients}: {}", results.tasks.kept());
+        assert!(results.tasks.success() >= success, "{scheduler} {clients}: {}", results.tasks.success());
     }
 }
 
 #[test]
 fn the_reference_collapses_under_overload() {
     let results = run("thesis-8/clients.toml", &["reference", "50"]);
-    assert!(results.success() < 0.1, "{}", results.success());
+    assert!(results.tasks.success() < 0.1, "{}", results.tasks.success());
 }
 
 #[test]
 fn little_slack_suffices() {
     for (slack, success) in [("60", 0.40), ("120", 0.88), ("180", 0.95)] {
         let results = run("thesis-8/laxity.toml", &["U 1", slack]);
-        assert!(results.kept() >= 0.99 && results.success() >= success, "{slack}: {}", results.success());
+        assert!(
+            results.tasks.kept() >= 0.99 && results.tasks.success() >= success,
+            "{slack}: {}",
+            results.tasks.success()
+        );
     }
 }
 
@@ -69,16 +73,16 @@ fn little_slack_suffices() {
 fn a_delay_that_varies_costs_acceptance_and_no_deadlines() {
     let steady = run("thesis-8/variance.toml", &["1", "0"]);
     let varying = run("thesis-8/variance.toml", &["1", "30"]);
-    assert!(varying.kept() >= 0.99, "{}", varying.kept());
-    assert!(varying.success() < steady.success() - 0.1);
+    assert!(varying.tasks.kept() >= 0.99, "{}", varying.tasks.kept());
+    assert!(varying.tasks.success() < steady.tasks.success() - 0.1);
 }
 
 #[test]
 fn a_lost_node_costs_no_more_than_what_it_ran() {
     for what in ["a node crashes", "falls silent"] {
         let results = run("thesis-8/node-lost.toml", &[what, "3", "200"]);
-        assert_eq!((results.late, results.lost), (0, 0), "{what}");
-        assert!(results.given_back <= 4 && results.success() >= 0.9, "{what}: {}", results.success());
+        assert_eq!((results.tasks.late, results.tasks.lost), (0, 0), "{what}");
+        assert!(results.tasks.given_back <= 4 && results.tasks.success() >= 0.9, "{what}: {}", results.tasks.success());
         assert!(results.noticed_ms.iter().all(|ms| *ms < 1000.0), "{what}: {:?}", results.noticed_ms);
     }
     let taken_over = |seed| run_seed("thesis-8/node-lost.toml", &["a node crashes", "3", "1000"], seed).taken_over;
@@ -90,7 +94,7 @@ fn a_node_that_is_wrongly_taken_for_dead_loses_nothing() {
     for trouble in ["5 % among nodes is lost", "a node is cut off, 5 s"] {
         for seed in 1..=5 {
             let results = run_seed("troubles.toml", &["2000", trouble], seed);
-            assert_eq!((results.lost, results.given_back), (0, 0), "{trouble}, seed {seed}");
+            assert_eq!((results.tasks.lost, results.tasks.given_back), (0, 0), "{trouble}, seed {seed}");
         }
     }
 }
@@ -98,7 +102,7 @@ fn a_node_that_is_wrongly_taken_for_dead_loses_nothing() {
 #[test]
 fn a_link_that_loses_datagrams_loses_no_task() {
     for seed in 1..=5 {
-        assert_eq!(run_seed("troubles.toml", &["2000", "5 % of the link is lost"], seed).lost, 0, "seed {seed}");
+        assert_eq!(run_seed("troubles.toml", &["2000", "5 % of the link is lost"], seed).tasks.lost, 0, "seed {seed}");
     }
 }
 
@@ -132,7 +136,13 @@ fn troubles_lose_no_task_and_run_none_twice() {
         sum.add(results);
     }
     // They were troubles.
-    assert!(sum.given_back > 0 && sum.lost > 0 && sum.overrun > 0 && sum.taken_over > 0 && sum.retried > 0);
+    assert!(
+        sum.tasks.given_back > 0
+            && sum.tasks.lost > 0
+            && sum.tasks.overrun > 0
+            && sum.taken_over > 0
+            && sum.retried > 0
+    );
 }
 
 #[test]
@@ -167,5 +177,5 @@ fn a_run_lasts_until_the_last_deadline() {
     let text = "name = \"long\"\nnodes = 2\nclients = 2\nseconds = 1\nseeds = 1\nlink = { delay_ms = 1.0 }\n\
                 task = { wcet_ms = 10.0, slack_ms = 300000.0, rate_per_s = 5.0 }\n";
     let results = world::run(&parse(text).unwrap()[0].scenario, 1);
-    assert_eq!((results.wrong, results.in_time), (Vec::<String>::new(), results.submitted));
+    assert_eq!((results.wrong, results.tasks.in_time), (Vec::<String>::new(), results.tasks.submitted));
 }

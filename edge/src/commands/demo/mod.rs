@@ -177,7 +177,7 @@ fn submit_until(client: &Client, until: Instant, tally: &Arc<Mutex<Tally>>) {
             false => Task::new("compute", MS(80), MS(240)).payload("10ms"),
         };
         let number = TASKS.fetch_add(1, Ordering::Relaxed);
-        lock(tally).submitted += 1;
+        lock(tally).tasks.submitted += 1;
         let (tally, mut accepted) = (Arc::clone(tally), false);
         client.submit_with(&task, move |outcome| lock(&tally).note(number, is_long, &mut accepted, &outcome));
     }
@@ -197,7 +197,7 @@ fn watch(
         let now = Instant::now();
         let seen = lock(tally).clone();
         troubles.step(nodes, &seen)?;
-        let over = now >= until + DRAIN_MAX || (now >= until && seen.over() == seen.submitted);
+        let over = now >= until + DRAIN_MAX || (now >= until && seen.tasks.over() == seen.tasks.submitted);
         let soon_over = !show.live && now + MS(1_000) >= until;
         if (now >= next_shown && !soon_over) || over {
             show.table(nodes, &seen.line(), troubles, over);

@@ -52,7 +52,7 @@ impl World<'_> {
         let id = device.client.submit(now, PROGRAM, payload, ms(task.wcet_ms), budget);
         self.end = self.end.max(self.now + budget + DRAIN_MAX);
         device.submitted.insert(id, Submitted { at: self.now, accepted: false });
-        self.results.submitted += 1;
+        self.results.tasks.submitted += 1;
         let next = device.next.max(self.now);
         self.foresee(next, index, Happening::Submit);
     }
@@ -65,29 +65,14 @@ impl World<'_> {
         };
         let took = (self.now - submitted.at).as_secs_f32() * 1e3;
         let results = &mut self.results;
-        let newly = !submitted.accepted;
-        if newly && !matches!(outcome, Outcome::Lost) {
+        if !submitted.accepted && !matches!(outcome, Outcome::Lost) {
             results.answer_ms.push(took);
         }
-        match &outcome {
-            Outcome::Accepted { .. } => {
-                results.accepted += u64::from(newly);
-                submitted.accepted = true;
-                return;
-            }
-            Outcome::Rejected(Refusal::Lost) => results.given_back += 1,
-            Outcome::Rejected(reason) => results.reject(*reason),
-            Outcome::Result { exit, lateness, .. } => {
-                // A result says that it was accepted even if the datagram that said so was lost.
-                results.accepted += u64::from(newly);
-                results.response_ms.push(took);
-                match exit {
-                    Exit::Done if *lateness <= 0 => results.in_time += 1,
-                    Exit::Done | Exit::Failed => results.late += 1,
-                    Exit::Overrun => results.overrun += 1,
-                }
-            }
-            Outcome::Lost => results.lost += 1,
+        if matches!(outcome, Outcome::Result { .. }) {
+            results.response_ms.push(took);
+        }
+        if !results.tasks.note(&mut submitted.accepted, &outcome) {
+            return;
         }
         device.submitted.remove(&id);
         if std::mem::take(&mut device.waiting) {

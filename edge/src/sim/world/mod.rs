@@ -21,7 +21,7 @@ use crate::core::auth::SiteKey;
 use crate::core::client::{self, Client, Outcome};
 use crate::core::membership::Role;
 use crate::core::node::{self, Event, Node};
-use crate::core::task::{Exit, Refusal, TaskId};
+use crate::core::task::{Exit, TaskId};
 
 const PORT: u16 = 7400;
 const PROGRAM: &str = "job";
