@@ -2,18 +2,36 @@
 //! What devices submit, and what becomes of it.
 
 use super::*;
-use crate::sim::draws::{exponential, normal};
+use crate::sim::draws::{self, exponential, normal};
+
+/// A device, and what it is about.
+pub(super) struct Device {
+    pub(super) client: Client,
+    /// When its next task falls due.
+    pub(super) next: Duration,
+    pub(super) waiting: bool,
+    pub(super) submitted: BTreeMap<TaskId, Submitted>,
+    pub(super) drawn: draws::Device,
+}
+
+pub(super) struct Submitted {
+    at: Duration,
+    /// Among the device's tasks.
+    place: usize,
+    accepted: bool,
+}
 
 impl World<'_> {
     pub(super) fn device(&mut self, clock: MachineClock) -> Kind {
         let scenario = self.scenario;
         let first = self.rng.random_range(0..self.nodes);
+        let node = if scenario.mode == Mode::Distributed { first } else { 0 };
         let (uncertainty, margin) = match scenario.mode {
             Mode::Reference => (0.0, Duration::ZERO),
             _ => (scenario.admission.uncertainty, ms(scenario.admission.margin_ms)),
         };
         let config = client::Config {
-            nodes: vec![address(if scenario.mode == Mode::Distributed { first } else { 0 })],
+            nodes: vec![address(node)],
             uncertainty,
             margin,
             share: scenario.admission.share,
@@ -21,8 +39,9 @@ impl World<'_> {
             ..client::Config::default()
         };
         let client = Client::new(config, self.key.clone(), clock.at(self.now), self.rng.next_u64());
-        let next = ms(1000.0 * scenario.warm_up_s) + self.pause();
-        Kind::Device(Box::new(Device { client, next, waiting: false, submitted: BTreeMap::new() }))
+        let next = scenario.from() + self.pause();
+        let drawn = draws::Device { node, tasks: Vec::new() };
+        Kind::Device(Box::new(Device { client, next, waiting: false, submitted: BTreeMap::new(), drawn }))
     }
 
     pub(super) fn pause(&mut self) -> Duration {
@@ -46,12 +65,14 @@ impl World<'_> {
             return;
         }
         device.waiting = false;
+        let due = device.next.saturating_sub(self.scenario.from());
         device.next += pause;
         let payload = vec![0; task.payload_bytes];
         let budget = ms(task.wcet_ms + slack);
         let id = device.client.submit(now, PROGRAM, payload, ms(task.wcet_ms), budget);
         self.end = self.end.max(self.now + budget + DRAIN_MAX);
-        device.submitted.insert(id, Submitted { at: self.now, accepted: false });
+        device.submitted.insert(id, Submitted { at: self.now, place: device.drawn.tasks.len(), accepted: false });
+        device.drawn.tasks.push(draws::Task { due, budget, accepted: false });
         self.results.tasks.submitted += 1;
         let next = device.next.max(self.now);
         self.foresee(next, index, Happening::Submit);
@@ -74,6 +95,7 @@ impl World<'_> {
         if !results.tasks.note(&mut submitted.accepted, &outcome) {
             return;
         }
+        device.drawn.tasks[submitted.place].accepted = submitted.accepted;
         device.submitted.remove(&id);
         if std::mem::take(&mut device.waiting) {
             self.foresee(self.now, index, Happening::Submit);
