@@ -12,9 +12,11 @@ use clap::Args;
 use rand::RngExt;
 use weir_edge::client::{Client, SiteKey, Task, read_key};
 use weir_edge::machine::spawn::set_fifo;
+use weir_edge::sim::scenario::Way;
 
+use super::processes::Folder;
 use super::processes::node::{self, Node};
-use super::processes::{Folder, relay};
+use super::processes::relay::Relay;
 use super::{key, table};
 use network::Network;
 use tally::Tally;
@@ -29,7 +31,7 @@ mod trouble;
 const NODES: usize = 3;
 const CLIENTS: usize = 10;
 /// The link, each way.
-const DELAY: Duration = Duration::from_millis(30);
+const DELAY_MS: f64 = 30.0;
 /// Clients and link stand for other machines: no program of this one delays them, if that is permitted.
 const PRIORITY: u8 = 60;
 /// From one task of a client to its next.
@@ -92,7 +94,10 @@ fn play(arguments: &DemoArguments) -> Result<(), String> {
     }
     introduce(network.as_ref());
     let key = read_key(&folder.path().join("site.key")).map_err(|error| error.to_string())?;
-    let clients = connect(&mut nodes, network.as_ref(), &key)?;
+    let on_loopback = network.is_none().then(|| Relay::start(&mut nodes, Way::steady(DELAY_MS), rand::random()));
+    let link = on_loopback.transpose()?;
+    let addresses = link.as_ref().map_or_else(|| nodes.iter().map(|n| n.address).collect(), |link| link.fronts.clone());
+    let clients = connect(&addresses, network.as_ref(), &key)?;
     // All have read what is in it: if we are killed, it does not stay.
     drop(folder);
     let began = Instant::now();
@@ -125,41 +130,20 @@ fn introduce(network: Option<&Network>) {
     println!(
         "{NODES} nodes, {CLIENTS} clients, {} ms between them each way. A task takes 10 ms of processor time and is \
          wanted within 240 ms; each fourth takes 50 ms and is wanted within 2.5 s. {troubles}.",
-        DELAY.as_millis()
+        DELAY_MS
     );
 }
 
 /// The clients, each with one of the nodes.
-fn connect(nodes: &mut [Node], network: Option<&Network>, key: &SiteKey) -> Result<Vec<Client>, String> {
-    let addresses: Vec<SocketAddr> = match network {
-        Some(_) => nodes.iter().map(|node| node.address).collect(),
-        None => begin_relay(nodes)?,
-    };
+fn connect(nodes: &[SocketAddr], network: Option<&Network>, key: &SiteKey) -> Result<Vec<Client>, String> {
     let clients = (0..CLIENTS).map(|index| {
-        let connect = || Client::connect(&[addresses[index % NODES]], key.clone());
+        let connect = || Client::connect(&[nodes[index % NODES]], key.clone());
         match network {
             Some(network) => network.clients[index].namespace.within(connect),
             None => connect(),
         }
     });
     clients.collect::<Result<_, _>>().map_err(|error| error.to_string())
-}
-
-/// Starts the link; where clients reach the nodes through it.
-fn begin_relay(nodes: &mut [Node]) -> Result<Vec<SocketAddr>, String> {
-    let mut relayed = Vec::new();
-    let mut fronts = Vec::new();
-    for node in nodes {
-        let Some(front) = node.front.take() else { continue };
-        fronts.push(front.local_addr().map_err(|error| format!("the relay: {error}"))?);
-        relayed.push(relay::Node { front, address: node.address });
-    }
-    std::thread::spawn(move || {
-        if let Err(error) = relay::run(&relayed, DELAY) {
-            eprintln!("the relay: {error}");
-        }
-    });
-    Ok(fronts)
 }
 
 /// A client.
