@@ -28,7 +28,7 @@ fn run_seed(file: &str, varied: &[&str], seed: u64) -> Results {
 fn all_shipped_scenarios_can_be_read() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
     let mut count = 0;
-    for folder in [folder.join("thesis-8"), folder] {
+    for folder in [folder.join("thesis-8"), folder.join("confirm"), folder] {
         for entry in
             folder.read_dir().expect("a folder").flatten().filter(|e| e.path().extension().is_some_and(|e| e == "toml"))
         {
@@ -36,7 +36,7 @@ fn all_shipped_scenarios_can_be_read() {
             count += 1;
         }
     }
-    assert!(count >= 8);
+    assert!(count >= 12);
 }
 
 #[test]

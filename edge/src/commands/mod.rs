@@ -2,6 +2,7 @@
 //! The subcommands.
 
 pub mod compute;
+pub mod confirm;
 pub mod demo;
 pub mod key;
 pub mod machine;

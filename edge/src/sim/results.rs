@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What came of a run.
 
+use std::time::Duration;
+
 use serde::Serialize;
 
+use crate::core::client::Outcome;
 use crate::tally::Tally;
 
 /// Counts and times of one run, or of several added up.
@@ -41,10 +44,23 @@ pub struct Results {
 }
 
 impl Results {
+    /// Counts what a device is told of a task, so long after it submitted it. `accepted` is that task's, as for
+    /// [`Tally::note`]. Returns whether this was the last word.
+    pub fn told(&mut self, outcome: &Outcome, accepted: &mut bool, took: Duration) -> bool {
+        let took_ms = took.as_secs_f32() * 1e3;
+        if !*accepted && !matches!(outcome, Outcome::Lost) {
+            self.answer_ms.push(took_ms);
+        }
+        if matches!(outcome, Outcome::Result { .. }) {
+            self.response_ms.push(took_ms);
+        }
+        self.tasks.note(accepted, outcome)
+    }
+
     /// Adds another run.
     pub fn add(&mut self, other: Self) {
         let (a, b) = (self.runs as f64, other.runs as f64);
-        let mean = |x: f64, y: f64| (x * a + y * b) / (a + b);
+        let mean = |x: f64, y: f64| (x * a + y * b) / (a + b).max(1.0);
         self.wire_messages = mean(self.wire_messages, other.wire_messages);
         self.wire_bytes = mean(self.wire_bytes, other.wire_bytes);
         self.runs += other.runs;

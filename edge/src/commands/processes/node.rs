@@ -31,7 +31,10 @@ pub struct Node {
     /// Where it tells them; see [`Node::fetch`].
     pub metrics: SocketAddr,
     namespace: Option<Namespace>,
-    /// What it logged, and when.
+    for_clients: Option<SocketAddr>,
+    role: &'static str,
+    file: PathBuf,
+    /// What it logged since it was started last, and when.
     log: Log,
 }
 
@@ -45,17 +48,33 @@ impl Node {
         lines: &str,
         place: Option<(&Namespace, Ipv4Addr)>,
     ) -> Result<Self, String> {
-        let (where_it_is, front) = addresses(place.map(|(_, address)| address))?;
+        let (address, front) =
+            addresses(place.map(|(_, address)| address)).map_err(|error| format!("a port on 127.0.0.1: {error}"))?;
+        let for_clients = front.as_ref().and_then(|front| front.local_addr().ok());
         let file = folder.join(format!("node-{index}.toml"));
-        let text = format!("{where_it_is}metrics = \"127.0.0.1:0\"\nkey_file = \"site.key\"\n{lines}");
-        write(&file, &text)?;
+        write(&file, address, for_clients, lines)?;
         let namespace = place.map(|(namespace, _)| namespace.clone());
         let (child, log) = spawn(role, &file, namespace.as_ref())?;
-        let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
-        let mut node = Self { child, address: nowhere, front, metrics: nowhere, namespace, log };
+        let metrics = SocketAddr::from(([0, 0, 0, 0], 0));
+        let mut node = Self { child, address, front, metrics, namespace, for_clients, role, file, log };
         node.address = node.wait_for(" event=listening address=")?;
         node.metrics = node.wait_for(" event=metrics address=")?;
         Ok(node)
+    }
+
+    /// Ends it at once, with all it has.
+    pub fn kill(&mut self) {
+        // It is gone already if this fails.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Starts it again after [`Node::kill`], where it was, knowing nothing.
+    pub fn restart(&mut self, lines: &str) -> Result<(), String> {
+        write(&self.file, self.address, self.for_clients, lines)?;
+        (self.child, self.log) = spawn(self.role, &self.file, self.namespace.as_ref())?;
+        self.metrics = self.wait_for(" event=metrics address=")?;
+        Ok(())
     }
 
     /// When it first logged this since then.
@@ -88,25 +107,24 @@ impl Node {
 
 impl Drop for Node {
     fn drop(&mut self) {
-        // It is gone already if this fails.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.kill();
     }
 }
 
-/// The lines of a machine's file that say where it is, and the relay's socket for it if it is on loopback.
-fn addresses(address: Option<Ipv4Addr>) -> Result<(String, Option<UdpSocket>), String> {
-    if let Some(address) = address {
-        return Ok((format!("address = \"{address}:{PORT}\"\n"), None));
-    }
-    let front = relay::socket().map_err(|error| format!("a port on 127.0.0.1: {error}"))?;
-    let for_clients = front.local_addr().map_err(|error| error.to_string())?;
-    Ok((format!("address = \"127.0.0.1:0\"\nfor_clients = \"{for_clients}\"\n"), Some(front)))
+/// Where a machine is to be, and the relay's socket for it if that is on loopback.
+fn addresses(address: Option<Ipv4Addr>) -> io::Result<(SocketAddr, Option<UdpSocket>)> {
+    Ok(match address {
+        Some(address) => ((address, PORT).into(), None),
+        None => ((Ipv4Addr::LOCALHOST, 0).into(), Some(relay::socket()?)),
+    })
 }
 
 type Log = Arc<Mutex<Vec<(Instant, String)>>>;
 
-fn write(file: &Path, text: &str) -> Result<(), String> {
+fn write(file: &Path, address: SocketAddr, for_clients: Option<SocketAddr>, lines: &str) -> Result<(), String> {
+    let for_clients = for_clients.map_or(String::new(), |address| format!("for_clients = \"{address}\"\n"));
+    let text =
+        format!("address = \"{address}\"\n{for_clients}metrics = \"127.0.0.1:0\"\nkey_file = \"site.key\"\n{lines}");
     std::fs::write(file, text).map_err(|error| format!("{}: {error}", file.display()))
 }
 

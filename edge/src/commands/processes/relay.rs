@@ -163,3 +163,51 @@ fn wait(ends: &[End], clients: &[Client], due: Option<Instant>) -> io::Result<()
         Err(error) => Err(error.into()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SENT: u8 = 100;
+
+    /// What arrives of so many datagrams, and how long the first of each took.
+    fn passed(way: &Way) -> Vec<(u8, Duration)> {
+        let (client, node) = (UdpSocket::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
+        node.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+        let end = End { front: socket().unwrap(), address: node.local_addr().unwrap() };
+        let front = end.front.local_addr().unwrap();
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| run(&[end], way, ChaCha8Rng::seed_from_u64(1), &stop));
+            let began = Instant::now();
+            (0..SENT).for_each(|number| assert_eq!(client.send_to(&[number], front).unwrap(), 1));
+            let mut buffer = [0];
+            let passed = std::iter::from_fn(|| node.recv(&mut buffer).ok().map(|_| (buffer[0], began.elapsed())));
+            let passed = passed.collect();
+            stop.store(true, Ordering::Relaxed);
+            passed
+        })
+    }
+
+    #[test]
+    fn a_steady_link_delays_all_alike_and_keeps_their_order() {
+        let passed = passed(&Way::steady(20.0));
+        assert!(passed.iter().map(|(number, _)| *number).eq(0..SENT));
+        assert!(passed.iter().all(|(_, took)| *took >= Duration::from_millis(20)));
+    }
+
+    #[test]
+    fn a_link_varies_loses_and_doubles_as_it_is_told() {
+        let way = Way { delay_ms: 30.0, jitter_ms: 20.0, loss_percent: 30.0, duplicate_percent: 50.0 };
+        let passed = passed(&way);
+        assert!(passed.iter().all(|(_, took)| *took >= Duration::from_millis(10)));
+        let different = (0..SENT).filter(|number| passed.iter().any(|(n, _)| n == number)).count();
+        assert!((50..90).contains(&different), "{different}: of 100 about 70");
+        assert!(
+            (different + 10..different + 60).contains(&passed.len()),
+            "{different}, {}: half of them twice",
+            passed.len()
+        );
+        assert!(!passed.is_sorted_by_key(|(number, _)| *number), "what varies overtakes");
+    }
+}

@@ -84,15 +84,8 @@ impl World<'_> {
             self.books.wrong(format!("{id}: an outcome after the last: {outcome:?}"));
             return;
         };
-        let took = (self.now - submitted.at).as_secs_f32() * 1e3;
-        let results = &mut self.results;
-        if !submitted.accepted && !matches!(outcome, Outcome::Lost) {
-            results.answer_ms.push(took);
-        }
-        if matches!(outcome, Outcome::Result { .. }) {
-            results.response_ms.push(took);
-        }
-        if !results.tasks.note(&mut submitted.accepted, &outcome) {
+        let took = self.now - submitted.at;
+        if !self.results.told(&outcome, &mut submitted.accepted, took) {
             return;
         }
         device.drawn.tasks[submitted.place].accepted = submitted.accepted;
