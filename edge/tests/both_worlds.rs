@@ -67,7 +67,10 @@ fn processes_do_the_tasks_of_the_simulator() {
         let told = text(&output.stdout);
         let lines: Vec<&str> = told.lines().collect();
         assert_eq!(lines.len(), 4, "{told}");
-        assert!(lines[1].starts_with("short  simulator") && lines[3].contains("decided alike"), "{told}");
+        assert!(
+            lines[1].starts_with("short ") && lines[1].contains(" simulator ") && lines[3].contains("decided alike"),
+            "{told}"
+        );
     }
 }
 

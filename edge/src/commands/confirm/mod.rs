@@ -75,7 +75,7 @@ fn confirm(args: &Args) -> Result<Vec<String>, String> {
         eprintln!("real-time priority: no ({error}); other programs of this machine delay what runs here");
     }
     let names: Vec<String> = rows.iter().map(name).collect();
-    let width = names.iter().map(String::len).max().unwrap_or(0);
+    let width = names.iter().map(String::len).chain([table::NAME_MIN]).max().unwrap_or(0);
     println!("{}", table::heading(width));
     let (mut wrong, mut written) = (Vec::new(), Vec::new());
     for ((row, name), (simulator, drawn)) in rows.iter().zip(names).zip(simulated) {

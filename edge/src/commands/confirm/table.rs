@@ -6,6 +6,9 @@ use weir_edge::sim::results::{Results, quantile};
 
 use super::Both;
 
+/// What the names' column has room for at least: what is below them.
+pub const NAME_MIN: usize = "  100.0 % decided alike".len();
+
 /// The heading's line, with room for the scenarios' names.
 pub fn heading(width: usize) -> String {
     format!(
