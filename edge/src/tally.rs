@@ -26,7 +26,7 @@ pub struct Tally {
     pub overrun: u64,
     /// Accepted, and nothing more was heard.
     pub lost: u64,
-    /// Accepted, then given back for the fallback, as the machine that ran it was lost.
+    /// Accepted, and rejected after all, for the fallback: mostly as the machine that ran it was lost.
     pub given_back: u64,
     /// Not accepted, by reason.
     pub rejected: BTreeMap<Refusal, u64>,
