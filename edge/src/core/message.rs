@@ -9,7 +9,7 @@
 //! ```
 //!
 //! `sender` is the session of the sender, random for each start. `token` is what its receiver gave it: a node gives each
-//! client a random one with [`Message::Welcome`]; to a client and between nodes it is the receiver's session. `sequence`
+//! client one of its own with [`Message::Welcome`]; to a client and between nodes it is the receiver's session. `sequence`
 //! counts what the sender sent. `sent at` is the sender's clock. The tag is of all that is before it ([`SiteKey`]).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -50,7 +50,7 @@ pub struct Header {
 /// What is said. The comments give the direction: C is a client, N a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// C to N: are you there? Asks for a token, measures the link.
+    /// C to N: are you there? Asks for a token, or shows it, and measures the link.
     Hello,
     /// N to C: yes.
     Welcome {
@@ -60,7 +60,7 @@ pub enum Message {
         token: u64,
         /// The node's density in thousandths.
         density: u32,
-        /// Other nodes, at most [`OTHERS_MAX`].
+        /// Other nodes, at most [`OTHERS_MAX`]; none for who showed no token.
         others: Vec<SocketAddr>,
     },
     /// C to N: a task. `client` of it is where the datagram came from and is not sent.

@@ -31,7 +31,7 @@ use super::message::{Dropped, Header, Message, OTHERS_MAX, PAYLOAD_BYTES_MAX, Pe
 use super::queue::{Job, Order, Queue, Strategy, choose};
 use super::replay::Window;
 use super::task::{Exit, Refusal, Task, TaskId};
-use super::time::Instant;
+use super::time::{Instant, nanoseconds};
 
 /// How long a task is remembered after its result had to leave: for late duplicates.
 const REMEMBER: Duration = Duration::from_secs(2);
@@ -172,6 +172,8 @@ pub struct Node {
     membership: Membership,
     peers: BTreeMap<SocketAddr, Box<Peer>>,
     clients: HashMap<u64, Client>,
+    /// Of which clients' tokens are made.
+    tokens: SiteKey,
     tasks: HashMap<TaskId, Record>,
     queues: Vec<Queue>,
     timers: BinaryHeap<Reverse<(Instant, u64, Timer)>>,
@@ -193,6 +195,8 @@ impl Node {
             started_ms: config.started_ms,
             role: config.role,
         };
+        let mut secret = [0; 32];
+        rng.fill_bytes(&mut secret);
         let queues = match config.reference {
             true => vec![Queue::new(config.workers, config.costs)],
             false => (0..config.workers).map(|_| Queue::new(1, config.costs)).collect(),
@@ -203,6 +207,7 @@ impl Node {
             rng,
             peers: BTreeMap::new(),
             clients: HashMap::new(),
+            tokens: SiteKey::new(&secret),
             tasks: HashMap::new(),
             queues,
             timers: BinaryHeap::new(),
@@ -211,7 +216,7 @@ impl Node {
             counters: Counters::default(),
             config,
         };
-        let first = node.rng.next_u64() % (super::time::nanoseconds(node.config.load_period).max(1));
+        let first = node.rng.next_u64() % (nanoseconds(node.config.load_period).max(1));
         node.after(now, Duration::from_nanos(first), Timer::Load);
         node.after(now, Duration::ZERO, Timer::Sweep);
         node
