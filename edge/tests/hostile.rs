@@ -68,7 +68,7 @@ fn message(rng: &mut ChaCha8Rng) -> Message {
         payload: payload.clone(),
     };
     let far = Task { leave_by: Instant(rng.next_u64()), wcet: Duration::from_nanos(rng.next_u64()), ..task.clone() };
-    match rng.random_range(0..16) {
+    match rng.random_range(0..17) {
         0 => Message::Hello,
         1 => Message::Welcome { asked_at: Instant(rng.next_u64()), token: 1, density: 2, others: vec![address(9)] },
         2 => Message::Submit(task),
@@ -84,6 +84,7 @@ fn message(rng: &mut ChaCha8Rng) -> Message {
         12 => Message::ForwardAnswer { id, attempt, refused: Some(Refusal::Full) },
         13 => Message::Guard(far),
         14 => Message::Withdraw { id, attempt },
+        15 => Message::Session,
         _ => Message::Finished { id, execution: Duration::from_nanos(rng.next_u64()) },
     }
 }

@@ -108,6 +108,8 @@ pub enum Message {
     },
     /// N to N: the membership protocol's own bytes.
     Membership(Vec<u8>),
+    /// N to N: the answer to what has no token, or another session's: this one is mine. It is in the header.
+    Session,
     /// N to N: how much there is to do.
     Load {
         /// The node's density in thousandths.
@@ -247,12 +249,13 @@ fn kind(message: &Message) -> u8 {
         Message::Guard(_) => 20,
         Message::Withdraw { .. } => 21,
         Message::Finished { .. } => 22,
+        Message::Session => 23,
     }
 }
 
 fn body(out: &mut Vec<u8>, message: &Message) {
     match message {
-        Message::Hello => {}
+        Message::Hello | Message::Session => {}
         Message::Welcome { asked_at, token, density, others } => {
             out.put_u64(asked_at.0);
             out.put_u64(*token);
@@ -396,6 +399,7 @@ fn parse(kind: u8, sender: u64, from: SocketAddr, body: &mut &[u8]) -> Parsed<Me
         20 => Message::Guard(get_foreign_task(body)?),
         21 => Message::Withdraw { id: get_id(body)?, attempt: body.try_get_u8()? },
         22 => Message::Finished { id: get_id(body)?, execution: Duration::from_nanos(body.try_get_u64()?) },
+        23 => Message::Session,
         _ => return Err(Malformed),
     })
 }

@@ -41,6 +41,8 @@ const BUDGET_MAX: Duration = Duration::from_secs(3600);
 const CLIENT_SILENT_MAX: Duration = Duration::from_secs(30);
 /// A peer whose load was not heard for so many periods is not asked.
 const LOAD_PERIODS_MAX: u32 = 5;
+/// Other nodes' sessions of which it is known what was heard; beyond it the one that was silent for longest is forgotten.
+const SENDERS_MAX: usize = 16_384;
 /// How often a peer is asked, and a result sent, before it is given up.
 const ASKED_MAX: u8 = 2;
 const RESULT_SENT_MAX: u8 = 8;
@@ -117,9 +119,14 @@ struct Peer {
     density: f64,
     heard: Option<Instant>,
     link: Link,
-    window: Window,
     /// Of a scheduler: the queue of this worker as far as it knows.
     mirror: Queue,
+}
+
+/// Of another node's session, whether it is a member or not: one that comes back goes on counting.
+struct Sender {
+    heard: Instant,
+    window: Window,
 }
 
 struct Client {
@@ -171,6 +178,7 @@ pub struct Node {
     rng: ChaCha8Rng,
     membership: Membership,
     peers: BTreeMap<SocketAddr, Box<Peer>>,
+    senders: HashMap<u64, Sender>,
     clients: HashMap<u64, Client>,
     /// Of which clients' tokens are made.
     tokens: SiteKey,
@@ -206,6 +214,7 @@ impl Node {
             membership: Membership::new(own, config.timing, rng.next_u64()),
             rng,
             peers: BTreeMap::new(),
+            senders: HashMap::new(),
             clients: HashMap::new(),
             tokens: SiteKey::new(&secret),
             tasks: HashMap::new(),
@@ -337,10 +346,16 @@ impl Node {
         match message {
             Message::Hello => self.hello(now, from, header),
             Message::Membership(bytes) => {
+                if header.token != self.pen.session() {
+                    self.send(now, from, header.sender, &Message::Session);
+                    return Err(Dropped::Stranger);
+                }
+                self.check_sender(now, header)?;
                 let understood = self.membership.handle(&bytes);
                 self.after_membership(now);
                 if understood { Ok(()) } else { Err(Dropped::Malformed) }
             }
+            Message::Session => self.session_of(now, from, header),
             Message::Submit(task) => {
                 self.check_client(now, from, header)?;
                 if self.config.role == Role::Worker {
