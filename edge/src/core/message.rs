@@ -117,7 +117,7 @@ pub enum Message {
     },
     /// N to N: run this. The sender keeps a copy until it is finished.
     Forward(Task),
-    /// N to N: the answer to [`Message::Forward`]; refused if there is a reason.
+    /// N to N: the answer to [`Message::Forward`] and to [`Message::Guard`]; refused if there is a reason.
     ForwardAnswer {
         /// Which task.
         id: TaskId,
@@ -126,7 +126,7 @@ pub enum Message {
         /// Why not.
         refused: Option<Refusal>,
     },
-    /// N to N: I run this; should I fall silent, see to it that somebody does.
+    /// N to N: I run this; should I fall silent, see to it that somebody does. Sent again until it is answered.
     Guard(Task),
     /// N to N: this is given up and need not be run.
     Withdraw {

@@ -15,8 +15,6 @@ use weir_edge::core::time::Instant;
 
 /// What a datagram takes from one machine to another.
 const DELAY: Duration = Duration::from_micros(100);
-/// Each program executes for so long.
-pub const EXECUTION: Duration = Duration::from_millis(5);
 /// A site's clients have the addresses above this.
 const CLIENTS: usize = 100;
 
@@ -41,7 +39,9 @@ pub struct Site {
     /// Nodes before this one and the others do not hear each other.
     pub cut: Option<usize>,
     /// Which datagrams are lost.
-    pub loses: fn(&Datagram) -> bool,
+    pub loses: Box<dyn FnMut(&Datagram) -> bool>,
+    /// Each program executes for so long, and declares twice that.
+    pub execution: Duration,
     /// All that was sent, if it is to be kept.
     pub recorded: Option<Vec<Datagram>>,
     /// Programs that were started.
@@ -61,7 +61,8 @@ impl Site {
             nodes: (0..nodes).map(|_| None).collect(),
             clients: Vec::new(),
             cut: None,
-            loses: |_| false,
+            loses: Box::new(|_| false),
+            execution: Duration::from_millis(5),
             recorded: None,
             runs: Vec::new(),
             outcomes: Vec::new(),
@@ -95,7 +96,7 @@ impl Site {
 
     pub fn submit(&mut self, client: usize, budget: Duration) -> TaskId {
         let client = self.clients[client].as_mut().expect("it is there");
-        client.submit(self.now, "job", Vec::new(), 2 * EXECUTION, budget)
+        client.submit(self.now, "job", Vec::new(), 2 * self.execution, budget)
     }
 
     /// Lets a machine die.
@@ -121,7 +122,7 @@ impl Site {
             while self.ends.front().is_some_and(|end| end.0 <= self.now) {
                 let Some((_, node, id)) = self.ends.pop_front() else { break };
                 let node = self.nodes[node].iter_mut();
-                node.for_each(|n| n.handle_exit(self.now, id, Exit::Done, EXECUTION, Vec::new()));
+                node.for_each(|n| n.handle_exit(self.now, id, Exit::Done, self.execution, Vec::new()));
             }
             let now = self.now;
             self.nodes.iter_mut().flatten().filter(|n| n.timeout() <= now).for_each(|n| n.handle_timeout(now));
@@ -149,7 +150,7 @@ impl Site {
                     Output::Send(to, bytes) => self.send(Datagram { from: address(index), to, bytes }),
                     Output::Start(_, task) => {
                         self.runs.push((index, task.id));
-                        self.ends.push_back((self.now + EXECUTION, index, task.id));
+                        self.ends.push_back((self.now + self.execution, index, task.id));
                     }
                     Output::Event(event @ (Event::Up(_) | Event::Down(_))) => self.changes.push((index, event)),
                     _ => {}

@@ -9,6 +9,7 @@
 
 mod clients;
 mod config;
+mod copies;
 mod peers;
 mod tasks;
 #[cfg(test)]
@@ -46,6 +47,9 @@ const SENDERS_MAX: usize = 16_384;
 /// How often a peer is asked, and a result sent, before it is given up.
 const ASKED_MAX: u8 = 2;
 const RESULT_SENT_MAX: u8 = 8;
+/// How often a copy is sent to one guardian before the next one gets it, and how many get it.
+const COPY_SENT_MAX: u8 = 3;
+const GUARDIANS_MAX: u8 = 3;
 
 /// What is to be done for a node.
 #[derive(Clone, Debug)]
@@ -136,9 +140,28 @@ struct Client {
     heard: Instant,
 }
 
+/// Who keeps a copy of what we run.
+struct Guardian {
+    node: SocketAddr,
+    /// How often the copy was sent to it, and how many others had failed to take it.
+    sent: u8,
+    failed: u8,
+    /// Of the copy that was sent last.
+    attempt: u8,
+    /// Whether it has the copy.
+    has_it: bool,
+}
+
+impl Guardian {
+    /// Who asked us to run it.
+    fn asker(node: SocketAddr) -> Self {
+        Self { node, sent: 0, failed: 0, attempt: 0, has_it: true }
+    }
+}
+
 enum State {
     /// In a queue of ours.
-    Here { worker: usize, guardian: Option<SocketAddr> },
+    Here { worker: usize, guardian: Option<Guardian> },
     /// A peer is asked, for the how-manieth time.
     Asking { peer: SocketAddr, at: Instant, count: u8, tried: Vec<SocketAddr> },
     /// A peer runs it; this is the copy. It is not taken up if the others took us for dead meanwhile: the peer has given
@@ -167,6 +190,7 @@ enum Timer {
     Load,
     Sweep,
     Ask(TaskId, u8),
+    Copy(TaskId, u8, u8),
     Result(TaskId),
     Forget(TaskId),
 }
@@ -311,6 +335,7 @@ impl Node {
                 Timer::Load => self.share_load(now),
                 Timer::Sweep => self.sweep(now),
                 Timer::Ask(id, count) => self.ask_again(now, id, count),
+                Timer::Copy(id, failed, sent) => self.give_copy_again(now, id, failed, sent),
                 Timer::Result(id) => self.send_result(now, id),
                 Timer::Forget(id) => self.forget(now, id),
             }

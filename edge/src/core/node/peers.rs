@@ -93,7 +93,7 @@ impl Node {
             match &record.state {
                 State::Away { holder, disowned: false } if *holder == address => concerned.push(*id),
                 State::Asking { peer, .. } if *peer == address => concerned.push(*id),
-                State::Here { guardian: Some(guardian), .. } if *guardian == address => unguarded.push(*id),
+                State::Here { guardian: Some(guardian), .. } if guardian.node == address => unguarded.push(*id),
                 _ => {}
             }
         }
@@ -107,11 +107,7 @@ impl Node {
         }
         for id in unguarded {
             self.given_up(now, id, address);
-            let next = self.guardian();
-            if let Some(Record { state: State::Here { guardian, .. }, .. }) = self.tasks.get_mut(&id) {
-                *guardian = next;
-                self.give_copy(now, id);
-            }
+            self.give_copy_to_next(now, id, None);
         }
     }
 
@@ -144,25 +140,6 @@ impl Node {
 
     pub(super) fn is_neighbour(&self, address: SocketAddr) -> bool {
         self.neighbours().any(|p| p.member.address == address)
-    }
-
-    /// Who is to keep a copy of what we run.
-    pub(super) fn guardian(&self) -> Option<SocketAddr> {
-        if self.config.role != Role::Node {
-            return None;
-        }
-        let nodes = self.neighbours().filter(|p| p.member.role == Role::Node && p.heard.is_some());
-        nodes.map(|p| p.member.address).next()
-    }
-
-    pub(super) fn give_copy(&mut self, now: Instant, id: TaskId) {
-        let Some(Record { task, state: State::Here { guardian: Some(guardian), .. }, .. }) = self.tasks.get(&id) else {
-            return;
-        };
-        let (task, guardian) = (task.clone(), *guardian);
-        if let Some(task) = self.in_clock_of(now, guardian, task) {
-            self.tell(now, guardian, &Message::Guard(task));
-        }
     }
 
     /// A task with its time in a peer's clock. It errs by the delay between the two, to the early side.

@@ -53,9 +53,8 @@ impl Node {
         let worker = if self.has_program(&record.task.program) { self.worker_for(now, &job) } else { None };
         match worker {
             Some(worker) => {
-                let guardian = self.guardian();
-                self.accept(now, id, worker, guardian);
-                self.give_copy(now, id);
+                self.accept(now, id, worker, None);
+                self.give_copy_to_next(now, id, None);
             }
             None => self.ask(now, id, tried),
         }
@@ -153,7 +152,9 @@ impl Node {
         refused: Option<Refusal>,
     ) {
         let Some(record) = self.tasks.get_mut(&id) else { return };
-        let State::Asking { peer, at, count, tried } = &mut record.state else { return };
+        let State::Asking { peer, at, count, tried } = &mut record.state else {
+            return self.copy_answered(now, from, id, refused);
+        };
         if *peer != from || attempt != record.task.attempt {
             return;
         }
@@ -187,7 +188,7 @@ impl Node {
                 // Asked again, or by another node to which the client turned.
                 State::Here { guardian, .. } => {
                     record.task.attempt = record.task.attempt.max(attempt);
-                    *guardian = Some(from);
+                    *guardian = Some(Guardian::asker(from));
                     self.tell(now, from, &Message::ForwardAnswer { id, attempt, refused: None });
                     return;
                 }
@@ -227,26 +228,11 @@ impl Node {
             self.remember(now, task, false, false, state);
         }
         if let (None, Some(worker)) = (refused, worker) {
-            self.accept(now, id, worker, Some(from));
+            self.accept(now, id, worker, Some(Guardian::asker(from)));
         }
     }
 
-    /// A peer runs this and wants us to keep a copy.
-    pub(super) fn guard(&mut self, now: Instant, from: SocketAddr, task: Task) -> Result<(), Dropped> {
-        if let Some(record) = self.tasks.get_mut(&task.id) {
-            if let State::Away { holder, disowned } = &mut record.state {
-                (*holder, *disowned) = (from, false);
-            }
-            return Ok(());
-        }
-        if self.tasks.len() >= self.config.tasks_max {
-            return Err(Dropped::Limit);
-        }
-        self.remember(now, task, false, true, State::Away { holder: from, disowned: false });
-        Ok(())
-    }
-
-    pub(super) fn accept(&mut self, now: Instant, id: TaskId, worker: usize, guardian: Option<SocketAddr>) {
+    pub(super) fn accept(&mut self, now: Instant, id: TaskId, worker: usize, guardian: Option<Guardian>) {
         let Some(record) = self.tasks.get_mut(&id) else { return };
         if record.accepted {
             self.counters.taken_over += 1;
@@ -290,7 +276,8 @@ impl Node {
 
     pub(super) fn ended(&mut self, now: Instant, id: TaskId, exit: Exit, execution: Duration, output: Vec<u8>) {
         let Some(record) = self.tasks.get_mut(&id) else { return };
-        let State::Here { worker, guardian } = record.state else { return };
+        let State::Here { worker, guardian } = &record.state else { return };
+        let (worker, guardian) = (*worker, guardian.as_ref().map(|guardian| guardian.node));
         let result = Message::Result { number: id.number, exit, execution, output };
         record.state = State::Ended { result, sent: 0, acknowledged: false };
         record.task.payload = Vec::new();
@@ -374,7 +361,7 @@ impl Node {
         let other = match &record.state {
             State::Asking { peer, .. } => Some(*peer),
             State::Away { holder, .. } => Some(*holder),
-            State::Here { guardian, .. } => *guardian,
+            State::Here { guardian, .. } => guardian.as_ref().map(|guardian| guardian.node),
             State::Ended { .. } | State::Refused(_) => None,
         };
         if let Some(other) = other {
