@@ -296,3 +296,39 @@ fn who_is_there_has_its_place_as_long_as_it_says_hello() {
     }
     assert_eq!(node.counters().accepted, 2);
 }
+
+#[test]
+fn tasks_that_are_due_late_leave_room_for_other_clients() {
+    let (mut node, key) = (node(8), SiteKey::new(&KEY));
+    let mut refused = [0; 3];
+    for client in [1, 2, 3] {
+        let mut pen = Pen::new(key.clone(), client);
+        node.handle_datagram(Instant(0), address(10), &pen.write(Instant(0), 0, &Message::Hello));
+        let token = welcomed(&mut node, &key).expect("a welcome");
+        for number in 1..=100 {
+            let submit = a_task(client, number, Instant(3_600_000 * MS));
+            node.handle_datagram(Instant(0), address(10), &pen.write(Instant(0), token, &submit));
+            for (_, answer) in sent(&mut node) {
+                match read(&key, address(1), &answer).expect("own datagrams can be read").1 {
+                    Message::Accept { .. } => {}
+                    Message::Reject { reason: Refusal::Full, .. } => refused[client as usize - 1] += 1,
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+    }
+    // Of 64 places the first one has half, the second half of what is left, and so on.
+    assert_eq!(refused, [100 - 32, 100 - 16, 100 - 8]);
+    // Two hours later all is as it was: each has its share again.
+    node.handle_timeout(Instant(7_200_000 * MS));
+    sent(&mut node);
+    assert_eq!(node.remembered().0, 0);
+    let mut pen = Pen::new(key.clone(), 1);
+    node.handle_datagram(Instant(7_200_000 * MS), address(10), &pen.write(Instant(0), 0, &Message::Hello));
+    let token = welcomed(&mut node, &key).expect("a welcome");
+    for number in 101..=132 {
+        let submit = a_task(1, number, Instant(9_000_000 * MS));
+        node.handle_datagram(Instant(7_200_000 * MS), address(10), &pen.write(Instant(0), token, &submit));
+    }
+    assert_eq!(node.counters().accepted, 32 + 16 + 8 + 32);
+}

@@ -73,7 +73,7 @@ impl Node {
     /// A peer runs this and wants us to keep a copy.
     pub(super) fn guard(&mut self, now: Instant, from: SocketAddr, task: Task) -> Result<(), Dropped> {
         let (id, attempt) = (task.id, task.attempt);
-        let full = self.tasks.len() >= self.config.tasks_max;
+        let full = self.is_full_for(id.client);
         let refused = match self.tasks.get_mut(&id) {
             Some(Record { state: State::Away { holder, disowned }, .. }) => {
                 (*holder, *disowned) = (from, false);

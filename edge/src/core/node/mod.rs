@@ -207,6 +207,8 @@ pub struct Node {
     /// Of which clients' tokens are made.
     tokens: SiteKey,
     tasks: HashMap<TaskId, Record>,
+    /// How many of them each client has.
+    tasks_of: HashMap<u64, usize>,
     queues: Vec<Queue>,
     timers: BinaryHeap<Reverse<(Instant, u64, Timer)>>,
     timers_made: u64,
@@ -242,6 +244,7 @@ impl Node {
             clients: HashMap::new(),
             tokens: SiteKey::new(&secret),
             tasks: HashMap::new(),
+            tasks_of: HashMap::new(),
             queues,
             timers: BinaryHeap::new(),
             timers_made: 0,

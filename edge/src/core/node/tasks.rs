@@ -17,7 +17,7 @@ impl Node {
         }
         self.counters.submitted += 1;
         self.out.push_back(Output::Event(Event::Submitted(id)));
-        if self.tasks.len() >= self.config.tasks_max {
+        if self.is_full_for(id.client) {
             let reject = Message::Reject { number: id.number, attempt: task.attempt, reason: Refusal::Full };
             self.counters.refused += 1;
             self.send_to_client(now, id, task.client, &reject);
@@ -34,15 +34,35 @@ impl Node {
     pub(super) fn remember(&mut self, now: Instant, task: Task, from_client: bool, accepted: bool, state: State) {
         let id = task.id;
         let forget_at = task.leave_by.max(now).min(now + BUDGET_MAX) + REMEMBER;
-        self.tasks.insert(id, Record { task, from_client, accepted, forget_at, state });
+        if self.tasks.insert(id, Record { task, from_client, accepted, forget_at, state }).is_none() {
+            *self.tasks_of.entry(id.client).or_default() += 1;
+        }
         self.at(forget_at, Timer::Forget(id));
+    }
+
+    /// Whether a client has its share of what is remembered: no more than is left free. So there is always room for one
+    /// who has nothing here yet, however many tasks, due however late, another one submits.
+    pub(super) fn is_full_for(&self, client: u64) -> bool {
+        let free = self.config.tasks_max.saturating_sub(self.tasks.len());
+        self.tasks_of.get(&client).copied().unwrap_or(0) >= free
+    }
+
+    fn remove(&mut self, id: TaskId) {
+        if self.tasks.remove(&id).is_some()
+            && let Some(count) = self.tasks_of.get_mut(&id.client)
+        {
+            *count -= 1;
+            if *count == 0 {
+                self.tasks_of.remove(&id.client);
+            }
+        }
     }
 
     pub(super) fn forget(&mut self, now: Instant, id: TaskId) {
         // A later attempt may have taken its place, with a timer of its own.
         if self.tasks.get(&id).is_some_and(|record| record.forget_at <= now) {
             self.take_from_queue(now, id);
-            self.tasks.remove(&id);
+            self.remove(id);
         }
     }
 
@@ -214,7 +234,7 @@ impl Node {
                 }
             }
         }
-        let full = self.tasks.len() >= self.config.tasks_max;
+        let full = self.is_full_for(id.client);
         let worker = self.worker_for(now, &Job::from(&task));
         let refused = match worker {
             _ if full => Some(Refusal::Full),
@@ -307,7 +327,7 @@ impl Node {
             *disowned = true;
             record.task.payload = Vec::new();
         } else {
-            self.tasks.remove(&id);
+            self.remove(id);
         }
     }
 
