@@ -94,7 +94,8 @@ fn the_more_urgent_job_comes_first_and_the_other_still_comes() {
     std::thread::sleep(MS(100));
     let urgent = client.submit(&Task::new("compute", MS(10_000), MS(60_000)).payload("200ms"));
     eventually("the urgent one's processes", || pids().len() == 4);
-    assert!(pids()[..2].iter().all(|pid| state(*pid) == Some('T')), "the long one goes on");
+    // A signal to another CPU takes its time.
+    eventually("the long one stands still", || pids()[..2].iter().all(|pid| state(*pid) == Some('T')));
     let (exit, _, _) = result(urgent.wait());
     assert_eq!(exit, Exit::Done);
     assert!(long.next_until(Instant::now()).is_none(), "the long one came first");
@@ -165,4 +166,19 @@ fn a_program_that_is_gone_is_a_failure_with_its_reason() {
     let (exit, output, _) = result(site.client(&[&node]).submit(&Task::new("it", MS(1_000), MS(9_000))).wait());
     assert_eq!(exit, Exit::Failed);
     assert!(output.contains("program: No such file or directory"), "{output}");
+}
+
+#[test]
+fn a_program_whose_interpreter_is_gone_is_a_failure_that_names_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let site = Site::new();
+    let (program, shell) = (site.path("program"), site.path("shell"));
+    std::fs::copy("/bin/sh", &shell).unwrap();
+    std::fs::write(&program, format!("#!{} -e\necho done\n", shell.display())).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let node = site.node("[programs]\nit = [\"./program\"]\n");
+    std::fs::remove_file(&shell).unwrap();
+    let (exit, output, _) = result(site.client(&[&node]).submit(&Task::new("it", MS(1_000), MS(9_000))).wait());
+    assert_eq!(exit, Exit::Failed);
+    assert_eq!(output, format!("{}: its interpreter {shell:?} does not exist", program.display()));
 }

@@ -7,6 +7,7 @@ pub mod clock;
 pub mod config;
 pub mod driver;
 mod http;
+mod interpreter;
 pub mod job;
 pub mod log;
 mod metrics;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use rustix::event::epoll::{self, EventData, EventFlags};
 
+use super::interpreter;
 use super::job::{Ended, Job};
 use super::spawn::{Place, Program};
 use crate::core::task::{Exit, Task, TaskId};
@@ -62,7 +63,10 @@ impl Programs {
             return Err(failed(format!("there is no program {:?}", task.program)));
         };
         let started = Job::start(now, program, &self.places[worker], task);
-        let mut job = started.map_err(|error| failed(format!("{}: {error}", program.path.display())))?;
+        let mut job = started.map_err(|error| {
+            let why = (error.kind() == io::ErrorKind::NotFound).then(|| interpreter::missing(&program.path)).flatten();
+            failed(why.unwrap_or_else(|| format!("{}: {error}", program.path.display())))
+        })?;
         self.started = self.started.wrapping_add(1);
         let number = self.started;
         if let Err(error) = watch(epoll, number, &job) {
