@@ -138,6 +138,42 @@ fn what_a_program_leaves_behind_ends_with_it() {
 }
 
 #[test]
+fn who_leaves_the_group_ends_with_its_task_and_with_no_other() {
+    let site = Site::new();
+    let pids = site.path("pids");
+    // Twice away from its parent: a child of a session of its own, and one that says nothing of its task.
+    let leave = |what: &str| format!("setsid {what} sh -c 'echo $$ >> {}; sleep 1000 & wait' &", pids.display());
+    let wait = format!("until [ $(wc -l < {}) = 2 ]; do sleep 0.01; done", pids.display());
+    let script = format!("touch {}; {} {} {wait}; read n; sleep $n", pids.display(), leave(""), leave("env -i"));
+    let script = script.replace('\'', "\"");
+    let node = site.node(&format!(
+        "workers = 2\n[programs]\nleave = [\"sh\", \"-c\", '''{script}''']\nnap = [\"sleep\", \"0.3\"]\n"
+    ));
+    let client = site.client(&[&node]);
+    let of_file = || {
+        let text = std::fs::read_to_string(&pids).unwrap_or_default();
+        text.lines().filter_map(|pid| pid.parse().ok()).collect::<Vec<u32>>()
+    };
+    // Another task ends in the meantime, and theirs is killed at its worst case.
+    let overrun = client.submit(&Task::new("leave", MS(1_500), MS(19_000)).payload("1000"));
+    eventually("both", || of_file().len() == 2);
+    let (exit, ..) = result(client.submit(&Task::new("nap", MS(1_000), MS(9_000))).wait());
+    assert_eq!(exit, Exit::Done);
+    assert!(of_file().iter().all(|pid| is_alive(*pid)), "it ended with another task");
+    let (exit, ..) = result(overrun.wait());
+    assert_eq!(exit, Exit::Overrun);
+    eventually("the end of both", || !of_file().iter().any(|pid| is_alive(*pid)));
+    // It ends by itself: what it left does, too, and nobody is left unwaited for.
+    std::fs::remove_file(&pids).unwrap();
+    let (exit, ..) = result(client.submit(&Task::new("leave", MS(1_500), MS(19_000)).payload("0")).wait());
+    assert_eq!((exit, of_file().len()), (Exit::Done, 2));
+    eventually("the end of both", || !of_file().iter().any(|pid| is_alive(*pid)));
+    let node = node.child.id();
+    let children = || std::fs::read_to_string(format!("/proc/{node}/task/{node}/children")).unwrap();
+    eventually("no children", || children().trim().is_empty());
+}
+
+#[test]
 fn a_cancelled_job_is_ended() {
     let site = Site::new();
     let pid = site.path("pid");

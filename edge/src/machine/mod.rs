@@ -11,5 +11,6 @@ mod interpreter;
 pub mod job;
 pub mod log;
 mod metrics;
+mod orphans;
 mod programs;
 pub mod spawn;
