@@ -80,10 +80,16 @@ fn a_delay_that_varies_costs_acceptance_and_no_deadlines() {
 #[test]
 fn a_lost_node_costs_no_more_than_what_it_ran() {
     for what in ["a node crashes", "falls silent"] {
-        let results = run("thesis-8/node-lost.toml", &[what, "3", "200"]);
-        assert_eq!((results.tasks.late, results.tasks.lost), (0, 0), "{what}");
-        assert!(results.tasks.given_back <= 4 && results.tasks.success() >= 0.9, "{what}: {}", results.tasks.success());
-        assert!(results.noticed_ms.iter().all(|ms| *ms < 1000.0), "{what}: {:?}", results.noticed_ms);
+        // How many are accepted varies by some hundredths from seed to seed.
+        let mut sum = Results::default();
+        for seed in 1..=5 {
+            let results = run_seed("thesis-8/node-lost.toml", &[what, "3", "200"], seed);
+            assert_eq!((results.tasks.late, results.tasks.lost), (0, 0), "{what}");
+            assert!(results.tasks.given_back <= 4, "{what}: {}", results.tasks.given_back);
+            assert!(results.noticed_ms.iter().all(|ms| *ms < 1000.0), "{what}: {:?}", results.noticed_ms);
+            sum.add(results);
+        }
+        assert!(sum.tasks.success() >= 0.91, "{what}: {}", sum.tasks.success());
     }
     let taken_over = |seed| run_seed("thesis-8/node-lost.toml", &["a node crashes", "3", "1000"], seed).taken_over;
     assert!((1..=5).any(|seed| taken_over(seed) > 0), "with slack enough, another node runs it");
