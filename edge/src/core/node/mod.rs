@@ -10,6 +10,7 @@
 mod clients;
 mod config;
 mod copies;
+mod output;
 mod peers;
 mod tasks;
 #[cfg(test)]
@@ -24,6 +25,7 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 pub use config::Config;
+pub use output::{Counters, Event, Output};
 
 use super::auth::SiteKey;
 use super::link::Link;
@@ -50,73 +52,6 @@ const RESULT_SENT_MAX: u8 = 8;
 /// How often a copy is sent to one guardian before the next one gets it, and how many get it.
 const COPY_SENT_MAX: u8 = 3;
 const GUARDIANS_MAX: u8 = 3;
-
-/// What is to be done for a node.
-#[derive(Clone, Debug)]
-pub enum Output {
-    /// Send a datagram.
-    Send(SocketAddr, Vec<u8>),
-    /// Start a task's program on one of the workers.
-    Start(usize, Task),
-    /// Let its program stand still.
-    Stop(TaskId),
-    /// Go on with it.
-    Continue(TaskId),
-    /// End its program; nothing is expected of it any more.
-    Kill(TaskId),
-    /// For those who watch.
-    Event(Event),
-}
-
-/// What happened to a task or another machine, for logs, metrics and the simulator's invariants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// A client's task came here.
-    Submitted(TaskId),
-    /// This machine will run this attempt.
-    Accepted(TaskId, u8),
-    /// Nobody will.
-    Refused(TaskId, Refusal),
-    /// This machine does not count any more on the other one's running it.
-    GivenUp(TaskId, SocketAddr),
-    /// This machine does not run it any more: the client or the others gave it up.
-    Dropped(TaskId),
-    /// It ended.
-    Ended(TaskId, Exit),
-    /// Another machine is there.
-    Up(SocketAddr),
-    /// It fell silent, left, or was started anew.
-    Down(SocketAddr),
-}
-
-/// Counts since the start.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Datagrams that changed nothing, by reason.
-    pub dropped: BTreeMap<Dropped, u64>,
-    /// Datagrams that were understood.
-    pub received: u64,
-    /// Datagrams sent, and their bytes.
-    pub sent: u64,
-    /// Their bytes, without those of UDP and IP.
-    pub sent_bytes: u64,
-    /// Tasks that clients submitted here.
-    pub submitted: u64,
-    /// Tasks accepted by this machine.
-    pub accepted: u64,
-    /// Submitted tasks that nobody took.
-    pub refused: u64,
-    /// Times that another was asked.
-    pub asked: u64,
-    /// Tasks of others, given up, that were placed again.
-    pub taken_over: u64,
-    /// Jobs that ended well.
-    pub done: u64,
-    /// Jobs stopped at their worst case.
-    pub overrun: u64,
-    /// Jobs whose program failed.
-    pub failed: u64,
-}
 
 struct Peer {
     member: Member,
