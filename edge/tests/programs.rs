@@ -142,7 +142,7 @@ fn who_leaves_the_group_ends_with_its_task_and_with_no_other() {
     let site = Site::new();
     let pids = site.path("pids");
     // Twice away from its parent: a child of a session of its own, and one that says nothing of its task.
-    let leave = |what: &str| format!("setsid {what} sh -c 'echo $$ >> {}; sleep 1000 & wait' &", pids.display());
+    let leave = |what: &str| format!("setsid {what} sh -c 'echo \\$\\$ >> {}; sleep 1000 & wait' &", pids.display());
     let wait = format!("until [ $(wc -l < {}) = 2 ]; do sleep 0.01; done", pids.display());
     let script = format!("touch {}; {} {} {wait}; read n; sleep $n", pids.display(), leave(""), leave("env -i"));
     let script = script.replace('\'', "\"");
