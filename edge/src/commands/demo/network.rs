@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::privileges::{round_trip, run};
 use super::switch;
-use crate::commands::processes::namespace::{Namespace, isolate};
+use network_namespace::{Namespace, isolate};
 
 /// The cable of a machine, each way.
 const NODE_CABLE: Duration = Duration::from_millis(1);

@@ -3,7 +3,6 @@
 
 use std::path::{Path, PathBuf};
 
-pub mod namespace;
 pub mod node;
 pub mod relay;
 

@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use rustix::thread::{CpuSet, sched_getaffinity};
 use weir_edge::machine::spawn::end_with_us;
 
-use super::namespace::Namespace;
 use super::relay;
 use crate::commands::table;
+use network_namespace::Namespace;
 
 /// How long a machine may take to come up.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -54,7 +54,7 @@ pub fn isolate() -> Result<(), String> {
     let way_out = |error: io::Error| {
         format!(
             "namespaces: no ({error}): run it as root, or permit user namespaces (sysctl: user.max_user_namespaces, \
-             kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns), or leave out --namespaces"
+             kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns)"
         )
     };
     if unshare(UnshareFlags::NEWNET).is_ok() {
