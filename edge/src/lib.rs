@@ -4,7 +4,7 @@
 //!
 //! [`core`] decides everything and does no input or output: time, randomness and datagrams come in, datagrams and
 //! orders to a program runner go out. [`sim`] drives it in virtual time, [`machine`] with sockets, clocks and processes.
-//! [`client`] is what an application uses.
+//! [`client`] is what an application uses. [`tally`] counts what became of tasks in either world.
 
 #![deny(unsafe_code)]
 
@@ -12,3 +12,4 @@ pub mod client;
 pub mod core;
 pub mod machine;
 pub mod sim;
+pub mod tally;

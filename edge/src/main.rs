@@ -47,10 +47,11 @@ enum Command {
     /// Tries whether this kernel delays packets on request; within a network namespace of its own
     #[command(hide = true)]
     ProbeNetem,
-    /// Takes as much processor time as its standard input says, as 100ms: a program for trials
+    /// Takes as much processor time as it is told: a program for trials
     #[command(hide = true)]
-    Compute,
+    Compute(commands::compute::ComputeArguments),
     Sim(commands::sim::Args),
+    Confirm(commands::confirm::Args),
 }
 
 fn main() -> ExitCode {
@@ -62,8 +63,9 @@ fn main() -> ExitCode {
         Command::Status(arguments) => commands::status::run(&arguments),
         Command::Demo(arguments) => commands::demo::run(&arguments),
         Command::ProbeNetem => commands::demo::privileges::probe(),
-        Command::Compute => commands::compute::run(),
+        Command::Compute(arguments) => commands::compute::run(&arguments),
         Command::Key => commands::key::run(),
         Command::Sim(args) => commands::sim::run(&args),
+        Command::Confirm(args) => commands::confirm::run(&args),
     }
 }

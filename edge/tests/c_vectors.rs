@@ -46,7 +46,7 @@ fn vectors() -> String {
     rng.fill_bytes(&mut key);
     let mut out = String::from(HEAD);
     writeln!(out, "key {}", hex(&key)).expect("a string takes all");
-    for kind in 0..15 {
+    for kind in 0..16 {
         for round in 0..4 {
             let session = rng.next_u64();
             let (name, fields, message) = random_message(&mut rng, session, kind, round);
@@ -133,7 +133,8 @@ fn random_message(
         11 => ("unexpected", vec![], Message::ForwardAnswer { id, attempt, refused: Some(reason) }),
         12 => ("unexpected", vec![], Message::Guard(random_task(rng, id, attempt, round.min(2)))),
         13 => ("unexpected", vec![], Message::Withdraw { id, attempt }),
-        _ => ("unexpected", vec![], Message::Finished { id, execution }),
+        14 => ("unexpected", vec![], Message::Finished { id, execution }),
+        _ => ("unexpected", vec![], Message::Session),
     }
 }
 

@@ -2,6 +2,7 @@
 //! Configuration files: each mistake has its one line; the examples start.
 
 use std::net::UdpSocket;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -26,6 +27,8 @@ fn each_mistake_has_its_line() {
     let site = Site::new();
     std::fs::write(site.path("short.key"), "0123\n").unwrap();
     std::fs::write(site.path("plain"), "").unwrap();
+    std::fs::write(site.path("script"), "#!/no/such -e\n").unwrap();
+    std::fs::set_permissions(site.path("script"), std::fs::Permissions::from_mode(0o755)).unwrap();
     let cases = [
         (
             "address = \"127.0.0.1\"\nkey_file = \"site.key\"\n",
@@ -71,6 +74,10 @@ fn each_mistake_has_its_line() {
         (
             &format!("{GOOD}[programs]\nit = [\"./plain\"]\n"),
             "it.toml:4: programs: it: plain is not executable: chmod +x it",
+        ),
+        (
+            &format!("{GOOD}[programs]\nit = [\"./script\"]\n"),
+            "it.toml:4: programs: it: script: its interpreter \"/no/such\" does not exist",
         ),
         (
             &format!("{GOOD}[programs]\nit = [\"plain\"]\n"),

@@ -4,14 +4,7 @@
 use std::process::Command;
 
 mod common;
-use common::{WEIR_EDGE, text};
-
-/// The number before or after a word.
-fn number(text: &str, before: &str) -> u64 {
-    let (_, rest) = text.rsplit_once(before).unwrap_or_else(|| panic!("no {before:?} in {text}"));
-    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().unwrap_or_else(|_| panic!("no number after {before:?} in {text}"))
-}
+use common::{WEIR_EDGE, number, text};
 
 #[test]
 fn what_the_demo_tells_adds_up() {

@@ -35,7 +35,12 @@ fn node(seed: u64) -> Node {
 /// What a node remembers and runs: what nothing but a rightful datagram may change.
 fn state(node: &Node) -> impl PartialEq + std::fmt::Debug + use<> {
     let counters = node.counters();
-    (node.remembered().0, node.remembered().1, node.queued(), counters.submitted, counters.accepted, counters.received)
+    (node.remembered().0, node.remembered().1, node.queued(), counters.submitted, counters.accepted)
+}
+
+/// The same, and how much it understood.
+fn state_and_received(node: &Node) -> impl PartialEq + std::fmt::Debug + use<> {
+    (state(node), node.counters().received)
 }
 
 fn sent(node: &mut Node) -> Vec<(SocketAddr, Vec<u8>)> {
@@ -63,7 +68,7 @@ fn message(rng: &mut ChaCha8Rng) -> Message {
         payload: payload.clone(),
     };
     let far = Task { leave_by: Instant(rng.next_u64()), wcet: Duration::from_nanos(rng.next_u64()), ..task.clone() };
-    match rng.random_range(0..16) {
+    match rng.random_range(0..17) {
         0 => Message::Hello,
         1 => Message::Welcome { asked_at: Instant(rng.next_u64()), token: 1, density: 2, others: vec![address(9)] },
         2 => Message::Submit(task),
@@ -79,6 +84,7 @@ fn message(rng: &mut ChaCha8Rng) -> Message {
         12 => Message::ForwardAnswer { id, attempt, refused: Some(Refusal::Full) },
         13 => Message::Guard(far),
         14 => Message::Withdraw { id, attempt },
+        15 => Message::Session,
         _ => Message::Finished { id, execution: Duration::from_nanos(rng.next_u64()) },
     }
 }
@@ -103,7 +109,7 @@ fn what_is_damaged_or_forged_is_counted_and_changes_nothing() {
     let mut node = node(1);
     let mut client = Client::new(client::Config::default(), SiteKey::new(&KEY), Instant(0), 2);
     let mut pens = [Pen::new(SiteKey::new(&KEY), 3), Pen::new(SiteKey::new(&[8; 32]), 3)];
-    let before = state(&node);
+    let before = state_and_received(&node);
     let (began, mut count) = (std::time::Instant::now(), 0);
     while began.elapsed() < seconds() {
         let forged = rng.random_bool(0.5);
@@ -118,7 +124,7 @@ fn what_is_damaged_or_forged_is_counted_and_changes_nothing() {
         node.handle_datagram(Instant(count), address(2), &datagram);
         client.handle_datagram(Instant(count), address(2), &datagram);
         count += 1;
-        assert_eq!(state(&node), before);
+        assert_eq!(state_and_received(&node), before);
         assert_eq!(node.counters().dropped.values().sum::<u64>(), count);
         assert_eq!(client.dropped().values().sum::<u64>(), count);
         assert!(sent(&mut node).is_empty() && client.poll().is_none());
@@ -203,13 +209,126 @@ fn a_recording_means_nothing() {
     for recorded in [&hello, &submit, &submit] {
         let before = state(&node);
         node.handle_datagram(Instant(4), address(66), recorded);
-        let after = state(&node);
-        assert!(sent(&mut node).is_empty(), "{before:?} {after:?}");
+        assert_eq!(state(&node), before);
+        // A hello of before the client was known is answered, with little.
+        assert!(sent(&mut node).iter().all(|(_, bytes)| bytes.len() <= hello.len() + 21), "{before:?}");
     }
-    assert_eq!(node.counters().dropped.get(&Dropped::Replayed), Some(&3));
+    assert_eq!(node.counters().dropped.get(&Dropped::Replayed), Some(&2));
     // Another node, or this one after a restart, has given out another token.
     let mut restarted = self::node(4);
     restarted.handle_datagram(Instant(5), address(66), &submit);
     assert_eq!(restarted.counters().dropped.get(&Dropped::Stranger), Some(&1));
     assert_eq!(restarted.counters().accepted, 0);
+}
+
+/// The token of the welcome that a node sends.
+fn welcomed(node: &mut Node, key: &SiteKey) -> Option<u64> {
+    let welcome = sent(node).pop()?.1;
+    let Ok((_, Message::Welcome { token, .. })) = read(key, address(1), &welcome) else { panic!("no welcome") };
+    Some(token)
+}
+
+fn a_task(client: u64, number: u32, leave_by: Instant) -> Message {
+    let id = TaskId { client, number };
+    let (program, payload, wcet) = ("job".to_owned(), Vec::new(), Duration::from_millis(1));
+    Message::Submit(Task { id, attempt: 1, client: address(10), leave_by, wcet, program, payload })
+}
+
+#[test]
+fn recorded_hellos_take_no_clients_place() {
+    // As many places as the hellos have senders, and more hellos than places.
+    let (mut node, key) = (node(5), SiteKey::new(&KEY));
+    for session in 1..=1_000 {
+        let hello = Pen::new(key.clone(), session).write(Instant(0), 0, &Message::Hello);
+        for again in 0..3 {
+            node.handle_datagram(Instant(session * MS + again), address(66), &hello);
+        }
+    }
+    assert_eq!(node.remembered().1, 0);
+    sent(&mut node);
+    // One who is there gets in among them.
+    let mut pen = Pen::new(key.clone(), 5_000);
+    let hello = pen.write(Instant(0), 0, &Message::Hello);
+    node.handle_datagram(Instant(2_000 * MS), address(10), &hello);
+    let token = welcomed(&mut node, &key).expect("a welcome");
+    let submit = pen.write(Instant(0), token, &a_task(5_000, 1, Instant(3_000 * MS)));
+    node.handle_datagram(Instant(2_001 * MS), address(10), &submit);
+    assert_eq!((node.remembered().1, node.counters().accepted), (1, 1));
+}
+
+#[test]
+fn what_a_forgotten_client_sent_is_worth_nothing_to_others() {
+    let (mut node, key) = (node(6), SiteKey::new(&KEY));
+    let mut pen = Pen::new(key.clone(), 5);
+    let mut recorded = vec![pen.write(Instant(0), 0, &Message::Hello)];
+    node.handle_datagram(Instant(0), address(10), &recorded[0]);
+    let token = welcomed(&mut node, &key).expect("a welcome");
+    recorded.push(pen.write(Instant(0), token, &Message::Hello));
+    recorded.push(pen.write(Instant(0), token, &a_task(5, 1, Instant(60_000 * MS))));
+    recorded.push(pen.write(Instant(0), token, &Message::Hello));
+    recorded.iter().for_each(|datagram| node.handle_datagram(Instant(MS), address(10), datagram));
+    assert_eq!((node.remembered().1, node.counters().accepted), (1, 1));
+    // For two minutes all of it comes again, twice in a second: neither keeps it its place, nor gets it another one.
+    for half in 1..=240 {
+        let now = Instant(half * 500 * MS);
+        node.handle_timeout(now);
+        recorded.iter().for_each(|datagram| node.handle_datagram(now, address(66), datagram));
+        assert_eq!(node.remembered().1, usize::from(half <= 60), "after {half} half seconds");
+        assert_eq!((node.counters().submitted, node.counters().accepted), (1, 1));
+    }
+}
+
+#[test]
+fn who_is_there_has_its_place_as_long_as_it_says_hello() {
+    let (mut node, key) = (node(7), SiteKey::new(&KEY));
+    let (mut pen, mut token) = (Pen::new(key.clone(), 5), 0);
+    for second in 0..120 {
+        let now = Instant(second * 1_000 * MS);
+        node.handle_timeout(now);
+        sent(&mut node);
+        node.handle_datagram(now, address(10), &pen.write(now, token, &Message::Hello));
+        token = welcomed(&mut node, &key).expect("a welcome");
+        if second % 50 == 40 {
+            let submit = a_task(5, second as u32, now + Duration::from_secs(1));
+            node.handle_datagram(now, address(10), &pen.write(now, token, &submit));
+        }
+        assert_eq!(node.remembered().1, usize::from(second >= 40));
+    }
+    assert_eq!(node.counters().accepted, 2);
+}
+
+#[test]
+fn tasks_that_are_due_late_leave_room_for_other_clients() {
+    let (mut node, key) = (node(8), SiteKey::new(&KEY));
+    let mut refused = [0; 3];
+    for client in [1, 2, 3] {
+        let mut pen = Pen::new(key.clone(), client);
+        node.handle_datagram(Instant(0), address(10), &pen.write(Instant(0), 0, &Message::Hello));
+        let token = welcomed(&mut node, &key).expect("a welcome");
+        for number in 1..=100 {
+            let submit = a_task(client, number, Instant(3_600_000 * MS));
+            node.handle_datagram(Instant(0), address(10), &pen.write(Instant(0), token, &submit));
+            for (_, answer) in sent(&mut node) {
+                match read(&key, address(1), &answer).expect("own datagrams can be read").1 {
+                    Message::Accept { .. } => {}
+                    Message::Reject { reason: Refusal::Full, .. } => refused[client as usize - 1] += 1,
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+    }
+    // Of 64 places the first one has half, the second half of what is left, and so on.
+    assert_eq!(refused, [100 - 32, 100 - 16, 100 - 8]);
+    // Two hours later all is as it was: each has its share again.
+    node.handle_timeout(Instant(7_200_000 * MS));
+    sent(&mut node);
+    assert_eq!(node.remembered().0, 0);
+    let mut pen = Pen::new(key.clone(), 1);
+    node.handle_datagram(Instant(7_200_000 * MS), address(10), &pen.write(Instant(0), 0, &Message::Hello));
+    let token = welcomed(&mut node, &key).expect("a welcome");
+    for number in 101..=132 {
+        let submit = a_task(1, number, Instant(9_000_000 * MS));
+        node.handle_datagram(Instant(7_200_000 * MS), address(10), &pen.write(Instant(0), token, &submit));
+    }
+    assert_eq!(node.counters().accepted, 32 + 16 + 8 + 32);
 }

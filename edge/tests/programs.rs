@@ -94,7 +94,8 @@ fn the_more_urgent_job_comes_first_and_the_other_still_comes() {
     std::thread::sleep(MS(100));
     let urgent = client.submit(&Task::new("compute", MS(10_000), MS(60_000)).payload("200ms"));
     eventually("the urgent one's processes", || pids().len() == 4);
-    assert!(pids()[..2].iter().all(|pid| state(*pid) == Some('T')), "the long one goes on");
+    // A signal to another CPU takes its time.
+    eventually("the long one stands still", || pids()[..2].iter().all(|pid| state(*pid) == Some('T')));
     let (exit, _, _) = result(urgent.wait());
     assert_eq!(exit, Exit::Done);
     assert!(long.next_until(Instant::now()).is_none(), "the long one came first");
@@ -137,6 +138,42 @@ fn what_a_program_leaves_behind_ends_with_it() {
 }
 
 #[test]
+fn who_leaves_the_group_ends_with_its_task_and_with_no_other() {
+    let site = Site::new();
+    let pids = site.path("pids");
+    // Twice away from its parent: a child of a session of its own, and one that says nothing of its task.
+    let leave = |what: &str| format!("setsid {what} sh -c 'echo \\$\\$ >> {}; sleep 1000 & wait' &", pids.display());
+    let wait = format!("until [ $(wc -l < {}) = 2 ]; do sleep 0.01; done", pids.display());
+    let script = format!("touch {}; {} {} {wait}; read n; sleep $n", pids.display(), leave(""), leave("env -i"));
+    let script = script.replace('\'', "\"");
+    let node = site.node(&format!(
+        "workers = 2\n[programs]\nleave = [\"sh\", \"-c\", '''{script}''']\nnap = [\"sleep\", \"0.3\"]\n"
+    ));
+    let client = site.client(&[&node]);
+    let of_file = || {
+        let text = std::fs::read_to_string(&pids).unwrap_or_default();
+        text.lines().filter_map(|pid| pid.parse().ok()).collect::<Vec<u32>>()
+    };
+    // Another task ends in the meantime, and theirs is killed at its worst case.
+    let overrun = client.submit(&Task::new("leave", MS(1_500), MS(19_000)).payload("1000"));
+    eventually("both", || of_file().len() == 2);
+    let (exit, ..) = result(client.submit(&Task::new("nap", MS(1_000), MS(9_000))).wait());
+    assert_eq!(exit, Exit::Done);
+    assert!(of_file().iter().all(|pid| is_alive(*pid)), "it ended with another task");
+    let (exit, ..) = result(overrun.wait());
+    assert_eq!(exit, Exit::Overrun);
+    eventually("the end of both", || !of_file().iter().any(|pid| is_alive(*pid)));
+    // It ends by itself: what it left does, too, and nobody is left unwaited for.
+    std::fs::remove_file(&pids).unwrap();
+    let (exit, ..) = result(client.submit(&Task::new("leave", MS(1_500), MS(19_000)).payload("0")).wait());
+    assert_eq!((exit, of_file().len()), (Exit::Done, 2));
+    eventually("the end of both", || !of_file().iter().any(|pid| is_alive(*pid)));
+    let node = node.child.id();
+    let children = || std::fs::read_to_string(format!("/proc/{node}/task/{node}/children")).unwrap();
+    eventually("no children", || children().trim().is_empty());
+}
+
+#[test]
 fn a_cancelled_job_is_ended() {
     let site = Site::new();
     let pid = site.path("pid");
@@ -165,4 +202,19 @@ fn a_program_that_is_gone_is_a_failure_with_its_reason() {
     let (exit, output, _) = result(site.client(&[&node]).submit(&Task::new("it", MS(1_000), MS(9_000))).wait());
     assert_eq!(exit, Exit::Failed);
     assert!(output.contains("program: No such file or directory"), "{output}");
+}
+
+#[test]
+fn a_program_whose_interpreter_is_gone_is_a_failure_that_names_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let site = Site::new();
+    let (program, shell) = (site.path("program"), site.path("shell"));
+    std::fs::copy("/bin/sh", &shell).unwrap();
+    std::fs::write(&program, format!("#!{} -e\necho done\n", shell.display())).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let node = site.node("[programs]\nit = [\"./program\"]\n");
+    std::fs::remove_file(&shell).unwrap();
+    let (exit, output, _) = result(site.client(&[&node]).submit(&Task::new("it", MS(1_000), MS(9_000))).wait());
+    assert_eq!(exit, Exit::Failed);
+    assert_eq!(output, format!("{}: its interpreter {shell:?} does not exist", program.display()));
 }

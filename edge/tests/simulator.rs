@@ -28,7 +28,7 @@ fn run_seed(file: &str, varied: &[&str], seed: u64) -> Results {
 fn all_shipped_scenarios_can_be_read() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
     let mut count = 0;
-    for folder in [folder.join("thesis-8"), folder] {
+    for folder in [folder.join("thesis-8"), folder.join("confirm"), folder] {
         for entry in
             folder.read_dir().expect("a folder").flatten().filter(|e| e.path().extension().is_some_and(|e| e == "toml"))
         {
@@ -36,7 +36,7 @@ fn all_shipped_scenarios_can_be_read() {
             count += 1;
         }
     }
-    assert!(count >= 8);
+    assert!(count >= 12);
 }
 
 #[test]
@@ -46,22 +46,26 @@ fn an_accepted_task_is_in_time_and_as_many_are_accepted_as_the_link_allows() {
         [("U 1", "10", 0.85), ("nodes, U 1", "10", 0.84), ("U 1", "50", 0.66), ("nodes, U 1", "50", 0.65)]
     {
         let results = run("thesis-8/clients.toml", &[scheduler, clients]);
-        assert!(results.kept() >= 0.99, "{scheduler} {clients}: {}", results.kept());
-        assert!(results.success() >= success, "{scheduler} {clients}: {}", results.success());
+        assert!(results.tasks.kept() >= 0.99, "{scheduler} {clients}: {}", results.tasks.kept());
+        assert!(results.tasks.success() >= success, "{scheduler} {clients}: {}", results.tasks.success());
     }
 }
 
 #[test]
 fn the_reference_collapses_under_overload() {
     let results = run("thesis-8/clients.toml", &["reference", "50"]);
-    assert!(results.success() < 0.1, "{}", results.success());
+    assert!(results.tasks.success() < 0.1, "{}", results.tasks.success());
 }
 
 #[test]
 fn little_slack_suffices() {
     for (slack, success) in [("60", 0.40), ("120", 0.88), ("180", 0.95)] {
         let results = run("thesis-8/laxity.toml", &["U 1", slack]);
-        assert!(results.kept() >= 0.99 && results.success() >= success, "{slack}: {}", results.success());
+        assert!(
+            results.tasks.kept() >= 0.99 && results.tasks.success() >= success,
+            "{slack}: {}",
+            results.tasks.success()
+        );
     }
 }
 
@@ -69,17 +73,23 @@ fn little_slack_suffices() {
 fn a_delay_that_varies_costs_acceptance_and_no_deadlines() {
     let steady = run("thesis-8/variance.toml", &["1", "0"]);
     let varying = run("thesis-8/variance.toml", &["1", "30"]);
-    assert!(varying.kept() >= 0.99, "{}", varying.kept());
-    assert!(varying.success() < steady.success() - 0.1);
+    assert!(varying.tasks.kept() >= 0.99, "{}", varying.tasks.kept());
+    assert!(varying.tasks.success() < steady.tasks.success() - 0.1);
 }
 
 #[test]
 fn a_lost_node_costs_no_more_than_what_it_ran() {
     for what in ["a node crashes", "falls silent"] {
-        let results = run("thesis-8/node-lost.toml", &[what, "3", "200"]);
-        assert_eq!((results.late, results.lost), (0, 0), "{what}");
-        assert!(results.given_back <= 4 && results.success() >= 0.9, "{what}: {}", results.success());
-        assert!(results.noticed_ms.iter().all(|ms| *ms < 1000.0), "{what}: {:?}", results.noticed_ms);
+        // How many are accepted varies by some hundredths from seed to seed.
+        let mut sum = Results::default();
+        for seed in 1..=5 {
+            let results = run_seed("thesis-8/node-lost.toml", &[what, "3", "200"], seed);
+            assert_eq!((results.tasks.late, results.tasks.lost), (0, 0), "{what}");
+            assert!(results.tasks.given_back <= 4, "{what}: {}", results.tasks.given_back);
+            assert!(results.noticed_ms.iter().all(|ms| *ms < 1000.0), "{what}: {:?}", results.noticed_ms);
+            sum.add(results);
+        }
+        assert!(sum.tasks.success() >= 0.91, "{what}: {}", sum.tasks.success());
     }
     let taken_over = |seed| run_seed("thesis-8/node-lost.toml", &["a node crashes", "3", "1000"], seed).taken_over;
     assert!((1..=5).any(|seed| taken_over(seed) > 0), "with slack enough, another node runs it");
@@ -90,7 +100,7 @@ fn a_node_that_is_wrongly_taken_for_dead_loses_nothing() {
     for trouble in ["5 % among nodes is lost", "a node is cut off, 5 s"] {
         for seed in 1..=5 {
             let results = run_seed("troubles.toml", &["2000", trouble], seed);
-            assert_eq!((results.lost, results.given_back), (0, 0), "{trouble}, seed {seed}");
+            assert_eq!((results.tasks.lost, results.tasks.given_back), (0, 0), "{trouble}, seed {seed}");
         }
     }
 }
@@ -98,7 +108,7 @@ fn a_node_that_is_wrongly_taken_for_dead_loses_nothing() {
 #[test]
 fn a_link_that_loses_datagrams_loses_no_task() {
     for seed in 1..=5 {
-        assert_eq!(run_seed("troubles.toml", &["2000", "5 % of the link is lost"], seed).lost, 0, "seed {seed}");
+        assert_eq!(run_seed("troubles.toml", &["2000", "5 % of the link is lost"], seed).tasks.lost, 0, "seed {seed}");
     }
 }
 
@@ -132,7 +142,13 @@ fn troubles_lose_no_task_and_run_none_twice() {
         sum.add(results);
     }
     // They were troubles.
-    assert!(sum.given_back > 0 && sum.lost > 0 && sum.overrun > 0 && sum.taken_over > 0 && sum.retried > 0);
+    assert!(
+        sum.tasks.given_back > 0
+            && sum.tasks.lost > 0
+            && sum.tasks.overrun > 0
+            && sum.taken_over > 0
+            && sum.retried > 0
+    );
 }
 
 #[test]
@@ -167,5 +183,5 @@ fn a_run_lasts_until_the_last_deadline() {
     let text = "name = \"long\"\nnodes = 2\nclients = 2\nseconds = 1\nseeds = 1\nlink = { delay_ms = 1.0 }\n\
                 task = { wcet_ms = 10.0, slack_ms = 300000.0, rate_per_s = 5.0 }\n";
     let results = world::run(&parse(text).unwrap()[0].scenario, 1);
-    assert_eq!((results.wrong, results.in_time), (Vec::<String>::new(), results.submitted));
+    assert_eq!((results.wrong, results.tasks.in_time), (Vec::<String>::new(), results.tasks.submitted));
 }

@@ -200,3 +200,18 @@ fn a_node_without_the_program_asks_those_that_have_it() {
     drop(client);
     assert!(unfinished.count() <= 2);
 }
+
+#[test]
+fn a_client_reaches_nodes_of_both_versions_of_ip() {
+    let site = Site::new();
+    let program = "[programs]\nit = [\"true\"]\n";
+    let node = site.node(program);
+    let file = site.path("six.toml");
+    let lines = "address = \"[::1]:0\"\nmetrics = \"127.0.0.1:0\"\nkey_file = \"site.key\"\nreal_time_priority = 0\n";
+    std::fs::write(&file, format!("{lines}{program}")).unwrap();
+    let six = Machine::start("node", &file);
+    for nodes in [[&node, &six], [&six, &node]] {
+        let client = site.client(&nodes);
+        eventually("both nodes", || client.nodes().len() == 2);
+    }
+}

@@ -29,7 +29,7 @@ enum weir_edge_type {
     WEIR_EDGE_RESULT_ACK = 8,
     // From here on between nodes.
     WEIR_EDGE_BETWEEN_NODES_FIRST = 16,
-    WEIR_EDGE_BETWEEN_NODES_LAST = 22,
+    WEIR_EDGE_BETWEEN_NODES_LAST = 23,
 };
 
 // What every datagram begins with.

@@ -75,7 +75,7 @@ static void send_hello(struct weir_edge_client *client, uint64_t now_ns, uint8_t
     weir_edge_left_unanswered(node);
     node->next_hello_ns = now_ns + (near ? client->config.hello_period_ns : WEIR_EDGE_EXCHANGE_PERIOD_NS);
     struct weir_edge_seal seal = seal_of(client);
-    struct weir_edge_header header = next_header(client, now_ns, 0);
+    struct weir_edge_header header = next_header(client, now_ns, node->token);
     emit(client, &node->address, weir_edge_message_hello(&seal, &header, client->buffer), event);
 }
 

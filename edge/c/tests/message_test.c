@@ -210,7 +210,7 @@ static void both_codecs_are_alike(void)
 {
     seal = vectors_seal();
     vectors_each(takes_message);
-    CHECK(vectors == 15U * 4U);
+    CHECK(vectors == 16U * 4U);
 }
 
 // Calls `spoil` with each datagram that nodes send to clients.

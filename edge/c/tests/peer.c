@@ -73,6 +73,7 @@ struct peer_datagram peer_welcome(struct peer *peer, uint64_t now_ns, uint64_t r
     struct peer_datagram datagram = begin(peer, now_ns, receiver, WEIR_EDGE_WELCOME);
     put(&datagram, asked_at_ns, 8);
     put(&datagram, peer->token, 8);
+    peer->given = peer->token;
     put(&datagram, peer->density, 4);
     put(&datagram, others_count, 1);
     for (uint8_t i = 0; i < others_count; i++) {

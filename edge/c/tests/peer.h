@@ -13,6 +13,7 @@ weir_edge_hmac peer_hmac;
 struct peer {
     struct weir_edge_address address;
     uint64_t session, token, sequence;
+    uint64_t given;          // the token of its last welcome; 0: it sent none
     uint16_t density;        // in thousandths
     uint64_t clock_ahead_ns; // of the client's; may wrap
 };

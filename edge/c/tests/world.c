@@ -49,7 +49,7 @@ void expect_sent(enum weir_edge_type type, const struct peer *to)
     expect(WEIR_EDGE_SEND);
     CHECK(event.datagram[3] == (uint8_t)type && event.address.port == to->address.port);
     uint64_t token = (uint64_t)event.datagram[18] << 8 | event.datagram[19];
-    CHECK(token == (type == WEIR_EDGE_HELLO ? 0U : to->token));
+    CHECK(token == (type == WEIR_EDGE_HELLO ? to->given : to->token));
 }
 
 void receive(const struct peer *from, const struct peer_datagram *datagram)

@@ -98,7 +98,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// Connects to the nodes; one that answers within two seconds is enough. It learns of others from it.
+    /// Connects to the nodes, of IPv4, IPv6 or both; one that answers within two seconds is enough. It learns of others
+    /// from it.
     pub fn connect(nodes: &[SocketAddr], key: SiteKey) -> io::Result<Self> {
         Self::connect_with(Config { nodes: nodes.to_vec(), ..Config::default() }, key)
     }

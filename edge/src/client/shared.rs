@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
@@ -29,32 +29,60 @@ struct Inner {
     stop: bool,
 }
 
+/// One for the nodes of each version of IP, as far as the machine has it.
+#[derive(Debug)]
+struct Sockets {
+    v4: io::Result<UdpSocket>,
+    v6: io::Result<UdpSocket>,
+}
+
+impl Sockets {
+    /// The error names the node that cannot be reached for want of its version.
+    fn open(nodes: &[SocketAddr]) -> io::Result<Self> {
+        let open = |any: IpAddr| {
+            let socket = UdpSocket::bind((any, 0))?;
+            socket.set_nonblocking(true)?;
+            Ok(socket)
+        };
+        let sockets = Self { v4: open(Ipv4Addr::UNSPECIFIED.into()), v6: open(Ipv6Addr::UNSPECIFIED.into()) };
+        for node in nodes {
+            if let Err(error) = sockets.towards(*node) {
+                return Err(io::Error::new(error.kind(), format!("no socket for node {node}: {error}")));
+            }
+        }
+        Ok(sockets)
+    }
+
+    fn towards(&self, node: SocketAddr) -> Result<&UdpSocket, &io::Error> {
+        if node.is_ipv4() { self.v4.as_ref() } else { self.v6.as_ref() }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &UdpSocket> {
+        self.v4.iter().chain(self.v6.iter())
+    }
+}
+
 pub(super) struct Shared {
     inner: Mutex<Inner>,
-    socket: UdpSocket,
+    sockets: Sockets,
     clock: Clock,
     timer: OwnedFd,
 }
 
 impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared").field("socket", &self.socket).finish_non_exhaustive()
+        f.debug_struct("Shared").field("sockets", &self.sockets).finish_non_exhaustive()
     }
 }
 
 impl Shared {
     pub(super) fn open(config: Config, key: SiteKey) -> io::Result<Self> {
-        let any: SocketAddr = match config.nodes.first() {
-            Some(SocketAddr::V6(_)) => (Ipv6Addr::UNSPECIFIED, 0).into(),
-            _ => (Ipv4Addr::UNSPECIFIED, 0).into(),
-        };
-        let socket = UdpSocket::bind(any)?;
-        socket.set_nonblocking(true)?;
+        let sockets = Sockets::open(&config.nodes)?;
         let clock = Clock::default();
         let core = client::Client::new(config, key, clock.now(), rand::random());
         let inner = Inner { core, listeners: HashMap::new(), wakes: Instant::NEVER, stop: false };
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
-        Ok(Self { inner: Mutex::new(inner), socket, clock, timer })
+        Ok(Self { inner: Mutex::new(inner), sockets, clock, timer })
     }
 
     pub(super) fn submit(&self, task: &Task, listener: Listener) -> TaskId {
@@ -103,14 +131,17 @@ impl Shared {
             }
             inner.wakes = Instant::NEVER;
             self.carry_out(inner);
-            let mut ready = [PollFd::new(&self.socket, PollFlags::IN), PollFd::new(&self.timer, PollFlags::IN)];
+            let sockets = self.sockets.iter().map(|socket| PollFd::new(socket, PollFlags::IN));
+            let mut ready: Vec<PollFd> = sockets.chain([PollFd::new(&self.timer, PollFlags::IN)]).collect();
             // It fails only if interrupted.
             let _ = poll(&mut ready, None);
             let _ = rustix::io::read(&self.timer, &mut [0; 8]);
-            while let Ok((length, from)) = self.socket.recv_from(&mut buffer) {
-                let mut inner = self.lock();
-                inner.core.handle_datagram(self.clock.now(), from, &buffer[..length]);
-                self.carry_out(inner);
+            for socket in self.sockets.iter() {
+                while let Ok((length, from)) = socket.recv_from(&mut buffer) {
+                    let mut inner = self.lock();
+                    inner.core.handle_datagram(self.clock.now(), from, &buffer[..length]);
+                    self.carry_out(inner);
+                }
             }
         }
     }
@@ -120,8 +151,11 @@ impl Shared {
         let mut told = Vec::new();
         while let Some(output) = inner.core.poll() {
             match output {
-                // A datagram that does not go is one that is lost: it is sent again.
-                Output::Send(to, datagram) => drop(self.socket.send_to(&datagram, to)),
+                // A datagram that does not go is one that is lost: it is sent again. A node that others name may have
+                // a version of IP that this machine does not have.
+                Output::Send(to, datagram) => {
+                    drop(self.sockets.towards(to).map(|socket| socket.send_to(&datagram, to)))
+                }
                 Output::Outcome(id, outcome) if is_last(&outcome) => told.push((inner.listeners.remove(&id), outcome)),
                 Output::Outcome(id, outcome) => told.push((inner.listeners.get(&id).cloned(), outcome)),
                 Output::GivenUp(..) => {}

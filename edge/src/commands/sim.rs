@@ -104,13 +104,13 @@ fn random(from: u64, count: u64) -> ExitCode {
     say!(
         "{count} runs, {failed} failed; of {} tasks {} accepted, of these {} in time, {} late, {} stopped at their worst case, \
          {} given back, {} lost; {} taken over",
-        sum.submitted,
-        sum.accepted,
-        sum.in_time,
-        sum.late,
-        sum.overrun,
-        sum.given_back,
-        sum.lost,
+        sum.tasks.submitted,
+        sum.tasks.accepted,
+        sum.tasks.in_time,
+        sum.tasks.late,
+        sum.tasks.overrun,
+        sum.tasks.given_back,
+        sum.tasks.lost,
         sum.taken_over
     );
     ExitCode::from(u8::from(failed > 0))
@@ -173,13 +173,13 @@ fn line(results: &Results) -> String {
     let noticed = results.noticed_ms.iter().copied().reduce(f64::max);
     format!(
         "{:>9}  {:>8}  {:>7}  {:>7}  {:>5}  {:>4}  {:>10}  {:>13.0}  {:>5.0}  {:>10}  {:>6.0}",
-        results.submitted,
-        share(results.accepted, results.submitted),
-        share(results.in_time, results.accepted),
-        share(results.in_time, results.submitted),
-        results.late,
-        results.lost,
-        results.given_back,
+        results.tasks.submitted,
+        share(results.tasks.accepted, results.tasks.submitted),
+        share(results.tasks.in_time, results.tasks.accepted),
+        share(results.tasks.in_time, results.tasks.submitted),
+        results.tasks.late,
+        results.tasks.lost,
+        results.tasks.given_back,
         quantile(&results.placing_us, 0.5),
         quantile(&results.placing_us, 0.99),
         noticed.map_or("-".to_owned(), |ms| format!("{ms:.0}")),
@@ -196,7 +196,7 @@ fn as_json(rows: &[Row], sums: &[Results]) -> serde_json::Value {
         json!({
             "scenario": row.scenario.name,
             "varied": row.varied,
-            "success": sum.success(),
+            "success": sum.tasks.success(),
             "counts": sum,
             "placing_us": times(&sum.placing_us),
             "answer_ms": times(&sum.answer_ms),

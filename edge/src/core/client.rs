@@ -420,7 +420,8 @@ impl Client {
         known.unanswered += 1;
         let period = if near || settled { self.config.hello_period } else { EXCHANGE_PERIOD };
         known.next_hello = now + period;
-        self.send(now, address, 0, &Message::Hello);
+        let token = known.token;
+        self.send(now, address, token, &Message::Hello);
     }
 
     fn send(&mut self, now: Instant, to: SocketAddr, token: u64, message: &Message) {

@@ -138,10 +138,9 @@ impl Membership {
         self.foca.iter_membership_state().any(|member| member.id().address == address)
     }
 
-    /// Asks the node at an address for the members. Its session need not be known.
-    pub fn join(&mut self, address: SocketAddr) {
-        let unknown =
-            Member { address, for_clients: address, session: 0, comeback: 0, started_ms: 0, role: Role::Node };
+    /// Asks the node at an address for the members. If its session is not known, it is 0: what comes back is the session.
+    pub fn join(&mut self, address: SocketAddr, session: u64) {
+        let unknown = Member { address, for_clients: address, session, comeback: 0, started_ms: 0, role: Role::Node };
         // It fails only if the packet has no room for a header.
         let _ = self.foca.announce(unknown, &mut self.runtime);
     }

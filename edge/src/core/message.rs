@@ -9,7 +9,7 @@
 //! ```
 //!
 //! `sender` is the session of the sender, random for each start. `token` is what its receiver gave it: a node gives each
-//! client a random one with [`Message::Welcome`]; to a client and between nodes it is the receiver's session. `sequence`
+//! client one of its own with [`Message::Welcome`]; to a client and between nodes it is the receiver's session. `sequence`
 //! counts what the sender sent. `sent at` is the sender's clock. The tag is of all that is before it ([`SiteKey`]).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -50,7 +50,7 @@ pub struct Header {
 /// What is said. The comments give the direction: C is a client, N a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// C to N: are you there? Asks for a token, measures the link.
+    /// C to N: are you there? Asks for a token, or shows it, and measures the link.
     Hello,
     /// N to C: yes.
     Welcome {
@@ -60,7 +60,7 @@ pub enum Message {
         token: u64,
         /// The node's density in thousandths.
         density: u32,
-        /// Other nodes, at most [`OTHERS_MAX`].
+        /// Other nodes, at most [`OTHERS_MAX`]; none for who showed no token.
         others: Vec<SocketAddr>,
     },
     /// C to N: a task. `client` of it is where the datagram came from and is not sent.
@@ -108,6 +108,8 @@ pub enum Message {
     },
     /// N to N: the membership protocol's own bytes.
     Membership(Vec<u8>),
+    /// N to N: the answer to what has no token, or another session's: this one is mine. It is in the header.
+    Session,
     /// N to N: how much there is to do.
     Load {
         /// The node's density in thousandths.
@@ -115,7 +117,7 @@ pub enum Message {
     },
     /// N to N: run this. The sender keeps a copy until it is finished.
     Forward(Task),
-    /// N to N: the answer to [`Message::Forward`]; refused if there is a reason.
+    /// N to N: the answer to [`Message::Forward`] and to [`Message::Guard`]; refused if there is a reason.
     ForwardAnswer {
         /// Which task.
         id: TaskId,
@@ -124,7 +126,7 @@ pub enum Message {
         /// Why not.
         refused: Option<Refusal>,
     },
-    /// N to N: I run this; should I fall silent, see to it that somebody does.
+    /// N to N: I run this; should I fall silent, see to it that somebody does. Sent again until it is answered.
     Guard(Task),
     /// N to N: this is given up and need not be run.
     Withdraw {
@@ -247,12 +249,13 @@ fn kind(message: &Message) -> u8 {
         Message::Guard(_) => 20,
         Message::Withdraw { .. } => 21,
         Message::Finished { .. } => 22,
+        Message::Session => 23,
     }
 }
 
 fn body(out: &mut Vec<u8>, message: &Message) {
     match message {
-        Message::Hello => {}
+        Message::Hello | Message::Session => {}
         Message::Welcome { asked_at, token, density, others } => {
             out.put_u64(asked_at.0);
             out.put_u64(*token);
@@ -396,6 +399,7 @@ fn parse(kind: u8, sender: u64, from: SocketAddr, body: &mut &[u8]) -> Parsed<Me
         20 => Message::Guard(get_foreign_task(body)?),
         21 => Message::Withdraw { id: get_id(body)?, attempt: body.try_get_u8()? },
         22 => Message::Finished { id: get_id(body)?, execution: Duration::from_nanos(body.try_get_u64()?) },
+        23 => Message::Session,
         _ => return Err(Malformed),
     })
 }

@@ -32,6 +32,11 @@ impl Window {
         fresh
     }
 
+    /// The highest number so far.
+    pub fn highest(&self) -> u64 {
+        self.highest
+    }
+
     fn word(&mut self, number: u64) -> &mut u64 {
         &mut self.seen[(number / 64) as usize % WORDS]
     }

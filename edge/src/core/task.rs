@@ -43,7 +43,8 @@ pub struct Task {
 }
 
 /// Why a task was not accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
 #[repr(u8)]
 pub enum Refusal {
     /// No node that was asked can finish it in time.

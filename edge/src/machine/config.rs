@@ -13,6 +13,7 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
+use super::interpreter;
 use super::log::Level;
 use super::spawn::Program;
 use crate::core::auth::SiteKey;
@@ -289,6 +290,9 @@ fn programs(file: &File, folder: &Path) -> Checked<BTreeMap<String, Program>> {
             return Err(wrong("the list begins with an executable: [\"/usr/lib/weir/resize\", \"--fast\"]".to_owned()));
         };
         let path = find(executable, folder).map_err(wrong)?;
+        if let Some(what) = interpreter::missing(&path) {
+            return Err(wrong(what));
+        }
         programs.insert(name.as_ref().clone(), Program { path, arguments: arguments.to_vec() });
     }
     Ok(programs)

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
+use super::orphans::TASK_VARIABLE;
 use super::spawn::{Place, Program, spawn};
 use crate::core::message::PAYLOAD_BYTES_MAX;
 use crate::core::task::{Exit, Task};
@@ -52,7 +53,7 @@ impl Job {
     pub fn start(now: Instant, program: &Program, place: &Place, task: &Task) -> io::Result<Self> {
         let id = task.id.to_string();
         let wcet = (nanoseconds(task.wcet) / 1_000).to_string();
-        let variables = [("WEIR_TASK_ID", OsStr::new(&id)), ("WEIR_WCET_US", OsStr::new(&wcet))];
+        let variables = [(TASK_VARIABLE, OsStr::new(&id)), ("WEIR_WCET_US", OsStr::new(&wcet))];
         let mut child = spawn(program, place, &variables)?;
         let group = Pid::from_child(&child);
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -131,7 +132,8 @@ impl Job {
         read_some(&mut self.stderr, &mut self.complaint, COMPLAINT_BYTES_MAX)
     }
 
-    /// Its program has ended, or it was killed: nothing of its group is left after this.
+    /// Its program has ended, or it was killed: nothing of its group is left after this, and what left the group is
+    /// for [`super::orphans`].
     pub fn end(mut self, now: Instant) -> Ended {
         let execution = self.executed(now);
         self.kill();

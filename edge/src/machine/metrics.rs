@@ -67,7 +67,7 @@ pub fn text(node: &Node, role: Role, executions: &Executions, now: Instant) -> S
     // The sum of nothing is -0.
     gauge("density", "Work that is left over time that is left, a worker.", &(node.density(now) + 0.0));
     gauge("members", "Other machines of the site that are there.", &node.members().count());
-    gauge("clients", "Clients heard in the last 30 s.", &clients);
+    gauge("clients", "Clients that submitted something, and were heard in the last 30 s.", &clients);
     gauge("tasks", "Tasks that are remembered, in any state.", &tasks);
     gauge("jobs", "Tasks in the workers' queues.", &node.queued());
     let mut counter = |name: &str, help: &str, value: u64| {

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The jobs that are under way, by task and by file descriptor.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use rustix::event::epoll::{self, EventData, EventFlags};
 
+use super::interpreter;
 use super::job::{Ended, Job};
+use super::orphans::Orphans;
 use super::spawn::{Place, Program};
 use crate::core::task::{Exit, Task, TaskId};
 use crate::core::time::Instant;
@@ -47,12 +49,13 @@ pub struct Programs {
     jobs: HashMap<u32, UnderWay>,
     by_task: HashMap<TaskId, u32>,
     started: u32,
+    orphans: Orphans,
 }
 
 impl Programs {
     /// None under way yet.
     pub fn new(programs: BTreeMap<String, Program>, places: Vec<Place>) -> Self {
-        Self { programs, places, jobs: HashMap::new(), by_task: HashMap::new(), started: 0 }
+        Self { programs, places, jobs: HashMap::new(), by_task: HashMap::new(), started: 0, orphans: Orphans::adopt() }
     }
 
     /// Starts a task's program.
@@ -62,7 +65,10 @@ impl Programs {
             return Err(failed(format!("there is no program {:?}", task.program)));
         };
         let started = Job::start(now, program, &self.places[worker], task);
-        let mut job = started.map_err(|error| failed(format!("{}: {error}", program.path.display())))?;
+        let mut job = started.map_err(|error| {
+            let why = (error.kind() == io::ErrorKind::NotFound).then(|| interpreter::missing(&program.path)).flatten();
+            failed(why.unwrap_or_else(|| format!("{}: {error}", program.path.display())))
+        })?;
         self.started = self.started.wrapping_add(1);
         let number = self.started;
         if let Err(error) = watch(epoll, number, &job) {
@@ -102,6 +108,7 @@ impl Programs {
         for (_, mut under_way) in self.jobs.drain() {
             under_way.job.kill();
             under_way.job.end(now);
+            self.orphans.end(&under_way.id.to_string(), &HashSet::new());
         }
         self.by_task.clear();
     }
@@ -136,6 +143,8 @@ impl Programs {
                 // Its descriptors leave the epoll as they are closed.
                 let Some(UnderWay { id, job, awaited }) = self.jobs.remove(&number) else { return Ok(None) };
                 let ended = job.end(now);
+                let others = self.jobs.values().map(|other| other.job.pid()).collect();
+                self.orphans.end(&id.to_string(), &others);
                 if awaited {
                     self.by_task.remove(&id);
                 }

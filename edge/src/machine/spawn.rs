@@ -49,12 +49,25 @@ pub fn spawn(program: &Program, place: &Place, variables: &[(&str, &OsStr)]) -> 
     Ok(child)
 }
 
-fn prepare(parent: Pid, cpus: &CpuSet) -> io::Result<()> {
+/// Has the process that this will start end with the thread that starts it, whatever ends that.
+#[expect(unsafe_code, reason = "between fork and exec there is no other way")]
+pub fn end_with_us(command: &mut Command) {
+    let parent = getpid();
+    // SAFETY: as above.
+    unsafe { command.pre_exec(move || go_with(parent)) };
+}
+
+fn go_with(parent: Pid) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     if getppid() != Some(parent) {
         // It died before it could be said that we go with it.
         return Err(io::ErrorKind::NotFound.into());
     }
+    Ok(())
+}
+
+fn prepare(parent: Pid, cpus: &CpuSet) -> io::Result<()> {
+    go_with(parent)?;
     sched_setaffinity(None, cpus)?;
     // What this machine may do its programs may not. Kernels without ambient capabilities have none to clear.
     let _ = clear_ambient_capability_set();

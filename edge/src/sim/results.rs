@@ -1,33 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What came of a run.
 
-use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::core::task::Refusal;
+use crate::core::client::Outcome;
+use crate::tally::Tally;
 
 /// Counts and times of one run, or of several added up.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Results {
     /// Runs that are in it.
     pub runs: u64,
-    /// Tasks that devices submitted.
-    pub submitted: u64,
-    /// Tasks of which they were told that they are accepted.
-    pub accepted: u64,
-    /// Results that came before the deadline.
-    pub in_time: u64,
-    /// Results that came after it.
-    pub late: u64,
-    /// Accepted tasks whose program was stopped at its worst case.
-    pub overrun: u64,
-    /// Accepted tasks of which nothing more was heard.
-    pub lost: u64,
-    /// Accepted tasks given back early because the machine that ran them was lost.
-    pub given_back: u64,
-    /// Tasks that were not accepted, by reason.
-    pub rejected: BTreeMap<String, u64>,
+    /// What became of the tasks.
+    #[serde(flatten)]
+    pub tasks: Tally,
     /// Tasks that another machine took over.
     pub taken_over: u64,
     /// Times that a device gave up a node that did not answer.
@@ -56,33 +44,27 @@ pub struct Results {
 }
 
 impl Results {
-    /// Tasks that were accepted and in time, of all.
-    pub fn success(&self) -> f64 {
-        self.in_time as f64 / self.submitted.max(1) as f64
-    }
-
-    /// Of the accepted tasks, those that were in time.
-    pub fn kept(&self) -> f64 {
-        self.in_time as f64 / self.accepted.max(1) as f64
+    /// Counts what a device is told of a task, so long after it submitted it. `accepted` is that task's, as for
+    /// [`Tally::note`]. Returns whether this was the last word.
+    pub fn told(&mut self, outcome: &Outcome, accepted: &mut bool, took: Duration) -> bool {
+        let took_ms = took.as_secs_f32() * 1e3;
+        if !*accepted && !matches!(outcome, Outcome::Lost) {
+            self.answer_ms.push(took_ms);
+        }
+        if matches!(outcome, Outcome::Result { .. }) {
+            self.response_ms.push(took_ms);
+        }
+        self.tasks.note(accepted, outcome)
     }
 
     /// Adds another run.
     pub fn add(&mut self, other: Self) {
         let (a, b) = (self.runs as f64, other.runs as f64);
-        let mean = |x: f64, y: f64| (x * a + y * b) / (a + b);
+        let mean = |x: f64, y: f64| (x * a + y * b) / (a + b).max(1.0);
         self.wire_messages = mean(self.wire_messages, other.wire_messages);
         self.wire_bytes = mean(self.wire_bytes, other.wire_bytes);
         self.runs += other.runs;
-        self.submitted += other.submitted;
-        self.accepted += other.accepted;
-        self.in_time += other.in_time;
-        self.late += other.late;
-        self.overrun += other.overrun;
-        self.lost += other.lost;
-        self.given_back += other.given_back;
-        for (reason, count) in other.rejected {
-            *self.rejected.entry(reason).or_default() += count;
-        }
+        self.tasks.add(&other.tasks);
         self.taken_over += other.taken_over;
         self.retried += other.retried;
         self.placing_us.extend(other.placing_us);
@@ -92,11 +74,6 @@ impl Results {
         self.back_ms.extend(other.back_ms);
         self.tasks_remembered_max = self.tasks_remembered_max.max(other.tasks_remembered_max);
         self.wrong.extend(other.wrong);
-    }
-
-    /// Counts a refusal.
-    pub fn reject(&mut self, reason: Refusal) {
-        *self.rejected.entry(format!("{reason:?}")).or_default() += 1;
     }
 }
 

@@ -99,6 +99,13 @@ pub struct Way {
     pub duplicate_percent: f64,
 }
 
+impl Way {
+    /// Always the same, and nothing is lost.
+    pub fn steady(delay_ms: f64) -> Self {
+        Self { delay_ms, jitter_ms: 0.0, loss_percent: 0.0, duplicate_percent: 0.0 }
+    }
+}
+
 /// How tasks are accepted.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -115,6 +122,8 @@ pub struct Admission {
     pub asked_max: usize,
     /// How often devices measure their links.
     pub hello_period_ms: f64,
+    /// Reserved for the start of a program. Simulated programs start at once.
+    pub start_cost_ms: f64,
 }
 
 impl Default for Admission {
@@ -127,6 +136,7 @@ impl Default for Admission {
             strategy: Strategy::WorstFit,
             asked_max: 3,
             hello_period_ms,
+            start_cost_ms: 0.0,
         }
     }
 }
@@ -171,6 +181,11 @@ pub enum What {
 }
 
 impl Scenario {
+    /// From when on devices submit, from the run's start.
+    pub fn from(&self) -> Duration {
+        Duration::from_secs_f64(self.warm_up_s)
+    }
+
     /// When devices submit no more, from the run's start.
     pub fn until(&self) -> Duration {
         Duration::from_secs_f64(self.warm_up_s + self.seconds)
@@ -300,6 +315,7 @@ fn check(scenario: &Scenario) -> Result<(), String> {
         ("wire.duplicate_percent", scenario.wire.duplicate_percent, 0.0, 100.0),
         ("admission.uncertainty", scenario.admission.uncertainty, 0.0, 100.0),
         ("admission.share", scenario.admission.share, 0.0, 1.0),
+        ("admission.start_cost_ms", scenario.admission.start_cost_ms, 0.0, 10_000.0),
         ("clock.drift_ppm", scenario.clock.drift_ppm, 0.0, 10_000.0),
     ];
     for (what, value, least, most) in limits {
@@ -324,5 +340,5 @@ fn hundred() -> usize {
 }
 
 fn wire() -> Way {
-    Way { delay_ms: 0.1, jitter_ms: 0.02, loss_percent: 0.0, duplicate_percent: 0.0 }
+    Way { jitter_ms: 0.02, ..Way::steady(0.1) }
 }

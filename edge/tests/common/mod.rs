@@ -170,3 +170,10 @@ pub fn is_alive(pid: u32) -> bool {
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
+
+/// The number after the last occurrence of some words.
+pub fn number(text: &str, before: &str) -> u64 {
+    let (_, rest) = text.rsplit_once(before).unwrap_or_else(|| panic!("no {before:?} in {text}"));
+    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().unwrap_or_else(|_| panic!("no number after {before:?} in {text}"))
+}

@@ -169,7 +169,9 @@ fn two_builds_of_one_source_give_one_image() {
     let elsewhere = folder();
     let root = super::WORKSHOP.lock().unwrap_or_else(std::sync::PoisonError::into_inner).root().to_path_buf();
     // The packages are there for cargo to read: it says where the C sources of the kernel and the stack are.
-    for part in ["device", "soc", "host", "edge", "report-page", "Cargo.toml", "Cargo.lock"] {
+    let workspace: toml::Table = std::fs::read_to_string(root.join("Cargo.toml")).unwrap().parse().unwrap();
+    let packages = workspace["workspace"]["members"].as_array().unwrap().iter().map(|member| member.as_str().unwrap());
+    for part in ["device", "soc", "Cargo.toml", "Cargo.lock"].into_iter().chain(packages) {
         let status = Command::new("cp").arg("-r").arg(root.join(part)).arg(elsewhere.path()).status().unwrap();
         assert!(status.success());
     }

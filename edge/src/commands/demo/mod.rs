@@ -3,7 +3,6 @@
 
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,22 +10,28 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use rand::RngExt;
-use weir_edge::client::{Client, Task, read_key};
+use weir_edge::client::{Client, SiteKey, Task, read_key};
 use weir_edge::machine::spawn::set_fifo;
+use weir_edge::sim::scenario::Way;
 
+use super::processes::Folder;
+use super::processes::node::{self, Node};
+use super::processes::relay::Relay;
 use super::{key, table};
-use site::Node;
+use network::Network;
 use tally::Tally;
+use trouble::Troubles;
 
+mod network;
 pub mod privileges;
-mod relay;
-mod site;
+mod switch;
 mod tally;
+mod trouble;
 
 const NODES: usize = 3;
 const CLIENTS: usize = 10;
 /// The link, each way.
-const DELAY: Duration = Duration::from_millis(30);
+const DELAY_MS: f64 = 30.0;
 /// Clients and link stand for other machines: no program of this one delays them, if that is permitted.
 const PRIORITY: u8 = 60;
 /// From one task of a client to its next.
@@ -34,6 +39,8 @@ const PAUSE_MS: std::ops::Range<u64> = 300..700;
 /// Which of a client's tasks are long ones.
 const LONG_EVERY: u64 = 4;
 const MS: fn(u64) -> Duration = Duration::from_millis;
+/// Shorter, the troubles would come before what is made of the one before is known.
+const SECONDS_MIN_NAMESPACES: u64 = 6;
 /// The longest budget, and what a client waits beyond it.
 const DRAIN_MAX: Duration = Duration::from_secs(4);
 
@@ -43,6 +50,10 @@ pub struct DemoArguments {
     /// For how long clients submit tasks
     #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u64).range(2..=3600))]
     seconds: u64,
+    /// Gives each node and each client a network namespace of its own, joined by emulated cables, and pulls one of these,
+    /// too
+    #[arg(long)]
+    namespaces: bool,
 }
 
 /// Plays it and tells how it went.
@@ -57,57 +68,82 @@ pub fn run(arguments: &DemoArguments) -> ExitCode {
 }
 
 fn play(arguments: &DemoArguments) -> Result<(), String> {
+    let lasts = Duration::from_secs(arguments.seconds);
+    if arguments.namespaces && arguments.seconds < SECONDS_MIN_NAMESPACES {
+        return Err(format!(
+            "--seconds {}: with --namespaces it takes at least {SECONDS_MIN_NAMESPACES}: a cable is pulled and put back, \
+             and a node is killed",
+            arguments.seconds
+        ));
+    }
     let real_time = set_fifo(None, PRIORITY);
+    let network = arguments.namespaces.then(|| Network::build(NODES, CLIENTS)).transpose()?;
+    let machines = network.as_ref().map_or(&[][..], |network| &network.nodes);
     let folder = Folder::new()?;
-    key::write(&folder.0.join("site.key"))?;
+    key::write(&folder.path().join("site.key"))?;
     let mut nodes: Vec<Node> = Vec::new();
     for index in 0..NODES {
-        let seed = nodes.first().map(|node| node.address);
-        nodes.push(Node::start(&folder.0, index, seed)?);
+        let seeds = nodes.first().map_or(String::new(), |node| format!("\"{}\"", node.address));
+        let lines = format!(
+            "seeds = [{seeds}]\nworkers = 1\ncpus = [{}]\n\n[programs]\ncompute = [{:?}, \"compute\"]\n",
+            node::cpu(index),
+            node::own_program()?
+        );
+        let place = machines.get(index).map(|machine| (&machine.namespace, machine.address));
+        nodes.push(Node::start(folder.path(), index, "node", &lines, place)?);
     }
-    println!(
-        "{NODES} nodes, {CLIENTS} clients, {} ms between them each way. A task takes 10 ms of processor time and is \
-         wanted within 240 ms; each fourth takes 50 ms and is wanted within 2.5 s. One node is killed half-way.",
-        DELAY.as_millis()
-    );
-    let fronts = begin_relay(&mut nodes)?;
-    let key = read_key(&folder.0.join("site.key")).map_err(|error| error.to_string())?;
-    let clients = (0..CLIENTS).map(|index| Client::connect(&[fronts[index % NODES]], key.clone()));
-    let clients: Vec<Client> = clients.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+    introduce(network.as_ref());
+    let key = read_key(&folder.path().join("site.key")).map_err(|error| error.to_string())?;
+    let on_loopback = network.is_none().then(|| Relay::start(&mut nodes, Way::steady(DELAY_MS), rand::random()));
+    let link = on_loopback.transpose()?;
+    let addresses = link.as_ref().map_or_else(|| nodes.iter().map(|n| n.address).collect(), |link| link.fronts.clone());
+    let clients = connect(&addresses, network.as_ref(), &key)?;
+    // All have read what is in it: if we are killed, it does not stay.
+    drop(folder);
     let began = Instant::now();
-    let until = began + Duration::from_secs(arguments.seconds);
+    let until = began + lasts;
     let tally = Arc::new(Mutex::new(Tally::default()));
-    let show = Show { began, nodes: nodes.iter().map(|n| n.metrics).collect(), live: std::io::stdout().is_terminal() };
-    let killed = std::thread::scope(|scope| {
+    let mut troubles = Troubles::new(began, lasts, machines);
+    std::thread::scope(|scope| {
         for client in &clients {
             scope.spawn(|| submit_until(client, until, &tally));
         }
-        watch(&mut nodes, &tally, &show, until)
-    });
-    for line in lock(&tally).lines() {
+        watch(&mut nodes, &tally, &mut troubles, began, until)
+    })?;
+    for line in lock(&tally).lines().into_iter().chain(troubles.aftermath(&nodes)) {
         println!("{line}");
     }
-    for line in aftermath(&nodes, &killed).into_iter().chain(privileges::lines(&real_time)) {
-        println!("{line}");
-    }
+    // The other way it says what the network consists of, above.
+    let privileges = privileges::lines(&real_time, network.is_some());
+    privileges.iter().for_each(|line| println!("{line}"));
     Ok(())
 }
 
-/// Starts the link; where clients reach the nodes through it.
-fn begin_relay(nodes: &mut [Node]) -> Result<Vec<SocketAddr>, String> {
-    let mut relayed = Vec::new();
-    let mut fronts = Vec::new();
-    for node in nodes {
-        let Some(front) = node.front.take() else { continue };
-        fronts.push(front.local_addr().map_err(|error| format!("the relay: {error}"))?);
-        relayed.push(relay::Node { front, address: node.address });
-    }
-    std::thread::spawn(move || {
-        if let Err(error) = relay::run(&relayed, DELAY) {
-            eprintln!("the relay: {error}");
+fn introduce(network: Option<&Network>) {
+    let troubles = match network {
+        Some(network) => {
+            println!("{}", network.description);
+            "The cable of one node is pulled for a quarter of the time; later one is killed"
+        }
+        None => "One node is killed half-way",
+    };
+    println!(
+        "{NODES} nodes, {CLIENTS} clients, {} ms between them each way. A task takes 10 ms of processor time and is \
+         wanted within 240 ms; each fourth takes 50 ms and is wanted within 2.5 s. {troubles}.",
+        DELAY_MS
+    );
+}
+
+/// The clients, each with one of the nodes.
+fn connect(nodes: &[SocketAddr], network: Option<&Network>, key: &SiteKey) -> Result<Vec<Client>, String> {
+    let clients = (0..CLIENTS).map(|index| {
+        let connect = || Client::connect(&[nodes[index % NODES]], key.clone());
+        match network {
+            Some(network) => network.clients[index].namespace.within(connect),
+            None => connect(),
         }
     });
-    Ok(fronts)
+    clients.collect::<Result<_, _>>().map_err(|error| error.to_string())
 }
 
 /// A client.
@@ -125,46 +161,34 @@ fn submit_until(client: &Client, until: Instant, tally: &Arc<Mutex<Tally>>) {
             false => Task::new("compute", MS(80), MS(240)).payload("10ms"),
         };
         let number = TASKS.fetch_add(1, Ordering::Relaxed);
-        lock(tally).submitted += 1;
+        lock(tally).tasks.submitted += 1;
         let (tally, mut accepted) = (Arc::clone(tally), false);
         client.submit_with(&task, move |outcome| lock(&tally).note(number, is_long, &mut accepted, &outcome));
     }
 }
 
-/// The node that was killed, and when.
-struct Killed {
-    node: usize,
-    at: Instant,
-}
-
-/// Shows what happens, kills a node half-way, returns when all tasks have had their last word.
-fn watch(nodes: &mut [Node], tally: &Mutex<Tally>, show: &Show, until: Instant) -> Option<Killed> {
-    let half = show.began + (until - show.began) / 2;
-    let mut killed = None;
-    let mut next_shown = show.began;
+/// Shows what happens, has troubles happen, returns when all tasks have had their last word.
+fn watch(
+    nodes: &mut [Node],
+    tally: &Mutex<Tally>,
+    troubles: &mut Troubles,
+    began: Instant,
+    until: Instant,
+) -> Result<(), String> {
+    let show = Show { began, live: std::io::stdout().is_terminal() };
+    let mut next_shown = began;
     loop {
         let now = Instant::now();
-        if killed.is_none() && now >= half {
-            // One that has something to lose, if there is one soon.
-            let holder = lock(tally).holders.values().next().copied();
-            let node = nodes.iter().position(|node| Some(node.address) == holder);
-            if let Some(node) = node.or_else(|| (now >= half + MS(1_000)).then_some(0)) {
-                // It cannot fail: the process is our own, and not waited for.
-                let _ = nodes[node].child.kill();
-                killed = Some(Killed { node, at: Instant::now() });
-            }
-        }
-        let over = {
-            let tally = lock(tally);
-            now >= until + DRAIN_MAX || (now >= until && tally.over() == tally.submitted)
-        };
+        let seen = lock(tally).clone();
+        troubles.step(nodes, &seen)?;
+        let over = now >= until + DRAIN_MAX || (now >= until && seen.tasks.over() == seen.tasks.submitted);
         let soon_over = !show.live && now + MS(1_000) >= until;
         if (now >= next_shown && !soon_over) || over {
-            show.table(&lock(tally).line(), killed.as_ref(), over);
+            show.table(nodes, &seen.line(), troubles, over);
             next_shown = now + if show.live { MS(500) } else { MS(5_000) };
         }
         if over {
-            return killed;
+            return Ok(());
         }
         std::thread::sleep(MS(2));
     }
@@ -172,22 +196,17 @@ fn watch(nodes: &mut [Node], tally: &Mutex<Tally>, show: &Show, until: Instant) 
 
 struct Show {
     began: Instant,
-    nodes: Vec<SocketAddr>,
     live: bool,
 }
 
 impl Show {
     /// The nodes' table and the tasks; on a terminal in the place of the one before.
-    fn table(&self, tasks: &str, killed: Option<&Killed>, last: bool) {
+    fn table(&self, nodes: &[Node], tasks: &str, troubles: &Troubles, last: bool) {
         let mut lines = vec![format!("after {:.1} s", self.began.elapsed().as_secs_f64()), table::heading()];
-        for (index, address) in self.nodes.iter().enumerate() {
-            lines.push(match killed {
-                Some(killed) if killed.node == index => {
-                    format!("node {index} was killed at {:.1} s", (killed.at - self.began).as_secs_f64())
-                }
-                _ => table::row(*address, &table::fetch(*address)),
-            });
+        for (index, node) in nodes.iter().enumerate() {
+            lines.push(troubles.row(index).unwrap_or_else(|| table::row(node.metrics, &node.fetch())));
         }
+        lines.extend(troubles.line());
         lines.push(tasks.to_owned());
         let mut stdout = std::io::stdout().lock();
         // Each line is cleared before it is written again; then the cursor goes back up.
@@ -199,45 +218,6 @@ impl Show {
         let up = if self.live && !last { format!("\x1b[{}A", lines.len()) } else { "\n".to_owned() };
         let _ = write!(stdout, "{up}");
         let _ = stdout.flush();
-    }
-}
-
-/// What the nodes say of the one that was killed.
-fn aftermath(nodes: &[Node], killed: &Option<Killed>) -> Vec<String> {
-    let Some(killed) = killed else { return vec!["no node was killed".to_owned()] };
-    let dead = &nodes[killed.node];
-    let others: Vec<&Node> = nodes.iter().filter(|node| node.address != dead.address).collect();
-    let noticed = others.iter().map(|node| {
-        let down = node.logged(&format!(" event=down address={}", dead.address));
-        down.map_or("never".to_owned(), |at| {
-            format!("after {} ms", at.saturating_duration_since(killed.at).as_millis())
-        })
-    });
-    let noticed: Vec<String> = noticed.collect();
-    let taken_over = others.iter().filter_map(|node| {
-        let metrics = table::fetch(node.metrics).ok()?;
-        metrics.get("weir_edge_taken_over_total")?.parse::<u64>().ok()
-    });
-    vec![
-        format!("death of node {}: noticed by the others {}", killed.node, noticed.join(" and ")),
-        format!("taken over: {} of its tasks were placed again", taken_over.sum::<u64>()),
-    ]
-}
-
-/// A folder of this run's own.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Result<Self, String> {
-        let path = std::env::temp_dir().join(format!("weir-edge-demo-{}", std::process::id()));
-        std::fs::create_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

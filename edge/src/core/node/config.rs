@@ -39,7 +39,7 @@ pub struct Config {
     pub load_period: Duration,
     /// Clients that are known at once.
     pub clients_max: usize,
-    /// Tasks that are known at once, in any state.
+    /// Tasks that are known at once, in any state. A client has at most as many of the places as are free.
     pub tasks_max: usize,
     /// Nodes through which it joins the others.
     pub seeds: Vec<SocketAddr>,

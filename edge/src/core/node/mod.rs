@@ -9,6 +9,8 @@
 
 mod clients;
 mod config;
+mod copies;
+mod output;
 mod peers;
 mod tasks;
 #[cfg(test)]
@@ -23,6 +25,7 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 pub use config::Config;
+pub use output::{Counters, Event, Output};
 
 use super::auth::SiteKey;
 use super::link::Link;
@@ -31,7 +34,7 @@ use super::message::{Dropped, Header, Message, OTHERS_MAX, PAYLOAD_BYTES_MAX, Pe
 use super::queue::{Job, Order, Queue, Strategy, choose};
 use super::replay::Window;
 use super::task::{Exit, Refusal, Task, TaskId};
-use super::time::Instant;
+use super::time::{Instant, nanoseconds};
 
 /// How long a task is remembered after its result had to leave: for late duplicates.
 const REMEMBER: Duration = Duration::from_secs(2);
@@ -41,85 +44,28 @@ const BUDGET_MAX: Duration = Duration::from_secs(3600);
 const CLIENT_SILENT_MAX: Duration = Duration::from_secs(30);
 /// A peer whose load was not heard for so many periods is not asked.
 const LOAD_PERIODS_MAX: u32 = 5;
+/// Other nodes' sessions of which it is known what was heard; beyond it the one that was silent for longest is forgotten.
+const SENDERS_MAX: usize = 16_384;
 /// How often a peer is asked, and a result sent, before it is given up.
 const ASKED_MAX: u8 = 2;
 const RESULT_SENT_MAX: u8 = 8;
-
-/// What is to be done for a node.
-#[derive(Clone, Debug)]
-pub enum Output {
-    /// Send a datagram.
-    Send(SocketAddr, Vec<u8>),
-    /// Start a task's program on one of the workers.
-    Start(usize, Task),
-    /// Let its program stand still.
-    Stop(TaskId),
-    /// Go on with it.
-    Continue(TaskId),
-    /// End its program; nothing is expected of it any more.
-    Kill(TaskId),
-    /// For those who watch.
-    Event(Event),
-}
-
-/// What happened to a task or another machine, for logs, metrics and the simulator's invariants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// A client's task came here.
-    Submitted(TaskId),
-    /// This machine will run this attempt.
-    Accepted(TaskId, u8),
-    /// Nobody will.
-    Refused(TaskId, Refusal),
-    /// This machine does not count any more on the other one's running it.
-    GivenUp(TaskId, SocketAddr),
-    /// This machine does not run it any more: the client or the others gave it up.
-    Dropped(TaskId),
-    /// It ended.
-    Ended(TaskId, Exit),
-    /// Another machine is there.
-    Up(SocketAddr),
-    /// It fell silent, left, or was started anew.
-    Down(SocketAddr),
-}
-
-/// Counts since the start.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Datagrams that changed nothing, by reason.
-    pub dropped: BTreeMap<Dropped, u64>,
-    /// Datagrams that were understood.
-    pub received: u64,
-    /// Datagrams sent, and their bytes.
-    pub sent: u64,
-    /// Their bytes, without those of UDP and IP.
-    pub sent_bytes: u64,
-    /// Tasks that clients submitted here.
-    pub submitted: u64,
-    /// Tasks accepted by this machine.
-    pub accepted: u64,
-    /// Submitted tasks that nobody took.
-    pub refused: u64,
-    /// Times that another was asked.
-    pub asked: u64,
-    /// Tasks of others, given up, that were placed again.
-    pub taken_over: u64,
-    /// Jobs that ended well.
-    pub done: u64,
-    /// Jobs stopped at their worst case.
-    pub overrun: u64,
-    /// Jobs whose program failed.
-    pub failed: u64,
-}
+/// How often a copy is sent to one guardian before the next one gets it, and how many get it.
+const COPY_SENT_MAX: u8 = 3;
+const GUARDIANS_MAX: u8 = 3;
 
 struct Peer {
     member: Member,
     density: f64,
     heard: Option<Instant>,
     link: Link,
-    window: Window,
     /// Of a scheduler: the queue of this worker as far as it knows.
     mirror: Queue,
+}
+
+/// Of another node's session, whether it is a member or not: one that comes back goes on counting.
+struct Sender {
+    heard: Instant,
+    window: Window,
 }
 
 struct Client {
@@ -129,9 +75,28 @@ struct Client {
     heard: Instant,
 }
 
+/// Who keeps a copy of what we run.
+struct Guardian {
+    node: SocketAddr,
+    /// How often the copy was sent to it, and how many others had failed to take it.
+    sent: u8,
+    failed: u8,
+    /// Of the copy that was sent last.
+    attempt: u8,
+    /// Whether it has the copy.
+    has_it: bool,
+}
+
+impl Guardian {
+    /// Who asked us to run it.
+    fn asker(node: SocketAddr) -> Self {
+        Self { node, sent: 0, failed: 0, attempt: 0, has_it: true }
+    }
+}
+
 enum State {
     /// In a queue of ours.
-    Here { worker: usize, guardian: Option<SocketAddr> },
+    Here { worker: usize, guardian: Option<Guardian> },
     /// A peer is asked, for the how-manieth time.
     Asking { peer: SocketAddr, at: Instant, count: u8, tried: Vec<SocketAddr> },
     /// A peer runs it; this is the copy. It is not taken up if the others took us for dead meanwhile: the peer has given
@@ -160,6 +125,7 @@ enum Timer {
     Load,
     Sweep,
     Ask(TaskId, u8),
+    Copy(TaskId, u8, u8),
     Result(TaskId),
     Forget(TaskId),
 }
@@ -171,8 +137,13 @@ pub struct Node {
     rng: ChaCha8Rng,
     membership: Membership,
     peers: BTreeMap<SocketAddr, Box<Peer>>,
+    senders: HashMap<u64, Sender>,
     clients: HashMap<u64, Client>,
+    /// Of which clients' tokens are made.
+    tokens: SiteKey,
     tasks: HashMap<TaskId, Record>,
+    /// How many of them each client has.
+    tasks_of: HashMap<u64, usize>,
     queues: Vec<Queue>,
     timers: BinaryHeap<Reverse<(Instant, u64, Timer)>>,
     timers_made: u64,
@@ -193,6 +164,8 @@ impl Node {
             started_ms: config.started_ms,
             role: config.role,
         };
+        let mut secret = [0; 32];
+        rng.fill_bytes(&mut secret);
         let queues = match config.reference {
             true => vec![Queue::new(config.workers, config.costs)],
             false => (0..config.workers).map(|_| Queue::new(1, config.costs)).collect(),
@@ -202,8 +175,11 @@ impl Node {
             membership: Membership::new(own, config.timing, rng.next_u64()),
             rng,
             peers: BTreeMap::new(),
+            senders: HashMap::new(),
             clients: HashMap::new(),
+            tokens: SiteKey::new(&secret),
             tasks: HashMap::new(),
+            tasks_of: HashMap::new(),
             queues,
             timers: BinaryHeap::new(),
             timers_made: 0,
@@ -211,7 +187,7 @@ impl Node {
             counters: Counters::default(),
             config,
         };
-        let first = node.rng.next_u64() % (super::time::nanoseconds(node.config.load_period).max(1));
+        let first = node.rng.next_u64() % (nanoseconds(node.config.load_period).max(1));
         node.after(now, Duration::from_nanos(first), Timer::Load);
         node.after(now, Duration::ZERO, Timer::Sweep);
         node
@@ -297,6 +273,7 @@ impl Node {
                 Timer::Load => self.share_load(now),
                 Timer::Sweep => self.sweep(now),
                 Timer::Ask(id, count) => self.ask_again(now, id, count),
+                Timer::Copy(id, failed, sent) => self.give_copy_again(now, id, failed, sent),
                 Timer::Result(id) => self.send_result(now, id),
                 Timer::Forget(id) => self.forget(now, id),
             }
@@ -332,10 +309,16 @@ impl Node {
         match message {
             Message::Hello => self.hello(now, from, header),
             Message::Membership(bytes) => {
+                if header.token != self.pen.session() {
+                    self.send(now, from, header.sender, &Message::Session);
+                    return Err(Dropped::Stranger);
+                }
+                self.check_sender(now, header)?;
                 let understood = self.membership.handle(&bytes);
                 self.after_membership(now);
                 if understood { Ok(()) } else { Err(Dropped::Malformed) }
             }
+            Message::Session => self.session_of(now, from, header),
             Message::Submit(task) => {
                 self.check_client(now, from, header)?;
                 if self.config.role == Role::Worker {

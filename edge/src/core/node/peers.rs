@@ -4,16 +4,47 @@
 use super::*;
 
 impl Node {
-    pub(super) fn check_peer(&mut self, now: Instant, from: SocketAddr, header: Header) -> Result<&mut Peer, Dropped> {
-        let ours = self.pen.session();
-        let peer = self.peers.get_mut(&from).filter(|p| p.member.session == header.sender && header.token == ours);
-        let peer = peer.ok_or(Dropped::Stranger)?;
-        if !peer.window.accept(header.sequence) {
+    /// Whether another node sent this to us as we are since our start, and for the first time.
+    pub(super) fn check_sender(&mut self, now: Instant, header: Header) -> Result<(), Dropped> {
+        if header.token != self.pen.session() {
+            return Err(Dropped::Stranger);
+        }
+        if !self.senders.contains_key(&header.sender) && self.senders.len() >= SENDERS_MAX {
+            let silent = self.senders.iter().min_by_key(|(session, sender)| (sender.heard, **session));
+            let silent = silent.map(|(session, _)| *session);
+            silent.map(|session| self.senders.remove(&session));
+        }
+        let sender =
+            self.senders.entry(header.sender).or_insert_with(|| Sender { heard: now, window: Window::default() });
+        if !sender.window.accept(header.sequence) {
             return Err(Dropped::Replayed);
         }
+        sender.heard = now;
+        Ok(())
+    }
+
+    pub(super) fn check_peer(&mut self, now: Instant, from: SocketAddr, header: Header) -> Result<&mut Peer, Dropped> {
+        if self.peers.get(&from).is_none_or(|peer| peer.member.session != header.sender) {
+            return Err(Dropped::Stranger);
+        }
+        self.check_sender(now, header)?;
+        let peer = self.peers.get_mut(&from).ok_or(Dropped::Stranger)?;
         peer.heard = Some(now);
         peer.link.came(now, header.sent_at);
         Ok(peer)
+    }
+
+    /// A node whose session we do not know, or not any more, told us. Membership is for who knows the session of the
+    /// other: a recording has that of an earlier start, or of another node.
+    pub(super) fn session_of(&mut self, now: Instant, from: SocketAddr, header: Header) -> Result<(), Dropped> {
+        let known = self.peers.get(&from).is_some_and(|peer| peer.member.session == header.sender);
+        if known || !(self.config.seeds.contains(&from) || self.membership.remembers(from)) {
+            return Err(Dropped::Unexpected);
+        }
+        self.check_sender(now, header)?;
+        self.membership.join(from, header.sender);
+        self.after_membership(now);
+        Ok(())
     }
 
     pub(super) fn after_membership(&mut self, now: Instant) {
@@ -39,14 +70,8 @@ impl Node {
             peer.member = member;
             return;
         }
-        let peer = Peer {
-            member,
-            density: 0.0,
-            heard: None,
-            link: Link::default(),
-            window: Window::default(),
-            mirror: Queue::new(1, self.config.costs),
-        };
+        let peer =
+            Peer { member, density: 0.0, heard: None, link: Link::default(), mirror: Queue::new(1, self.config.costs) };
         self.peers.insert(member.address, Box::new(peer));
         self.out.push_back(Output::Event(Event::Up(member.address)));
         if self.is_neighbour(member.address) {
@@ -68,7 +93,7 @@ impl Node {
             match &record.state {
                 State::Away { holder, disowned: false } if *holder == address => concerned.push(*id),
                 State::Asking { peer, .. } if *peer == address => concerned.push(*id),
-                State::Here { guardian: Some(guardian), .. } if *guardian == address => unguarded.push(*id),
+                State::Here { guardian: Some(guardian), .. } if guardian.node == address => unguarded.push(*id),
                 _ => {}
             }
         }
@@ -82,11 +107,7 @@ impl Node {
         }
         for id in unguarded {
             self.given_up(now, id, address);
-            let next = self.guardian();
-            if let Some(Record { state: State::Here { guardian, .. }, .. }) = self.tasks.get_mut(&id) {
-                *guardian = next;
-                self.give_copy(now, id);
-            }
+            self.give_copy_to_next(now, id, None);
         }
     }
 
@@ -121,25 +142,6 @@ impl Node {
         self.neighbours().any(|p| p.member.address == address)
     }
 
-    /// Who is to keep a copy of what we run.
-    pub(super) fn guardian(&self) -> Option<SocketAddr> {
-        if self.config.role != Role::Node {
-            return None;
-        }
-        let nodes = self.neighbours().filter(|p| p.member.role == Role::Node && p.heard.is_some());
-        nodes.map(|p| p.member.address).next()
-    }
-
-    pub(super) fn give_copy(&mut self, now: Instant, id: TaskId) {
-        let Some(Record { task, state: State::Here { guardian: Some(guardian), .. }, .. }) = self.tasks.get(&id) else {
-            return;
-        };
-        let (task, guardian) = (task.clone(), *guardian);
-        if let Some(task) = self.in_clock_of(now, guardian, task) {
-            self.tell(now, guardian, &Message::Guard(task));
-        }
-    }
-
     /// A task with its time in a peer's clock. It errs by the delay between the two, to the early side.
     pub(super) fn in_clock_of(&self, now: Instant, peer: SocketAddr, mut task: Task) -> Option<Task> {
         let offset_and_delay = self.peers.get(&peer)?.link.one_way(now, 0.0)?;
@@ -162,7 +164,7 @@ impl Node {
         let alone = self.peers.is_empty();
         for seed in self.config.seeds.clone() {
             if seed != self.config.address && (alone || !self.membership.remembers(seed)) {
-                self.membership.join(seed);
+                self.membership.join(seed, 0);
             }
         }
         self.after_membership(now);

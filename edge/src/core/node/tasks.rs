@@ -17,7 +17,7 @@ impl Node {
         }
         self.counters.submitted += 1;
         self.out.push_back(Output::Event(Event::Submitted(id)));
-        if self.tasks.len() >= self.config.tasks_max {
+        if self.is_full_for(id.client) {
             let reject = Message::Reject { number: id.number, attempt: task.attempt, reason: Refusal::Full };
             self.counters.refused += 1;
             self.send_to_client(now, id, task.client, &reject);
@@ -34,15 +34,35 @@ impl Node {
     pub(super) fn remember(&mut self, now: Instant, task: Task, from_client: bool, accepted: bool, state: State) {
         let id = task.id;
         let forget_at = task.leave_by.max(now).min(now + BUDGET_MAX) + REMEMBER;
-        self.tasks.insert(id, Record { task, from_client, accepted, forget_at, state });
+        if self.tasks.insert(id, Record { task, from_client, accepted, forget_at, state }).is_none() {
+            *self.tasks_of.entry(id.client).or_default() += 1;
+        }
         self.at(forget_at, Timer::Forget(id));
+    }
+
+    /// Whether a client has its share of what is remembered: no more than is left free. So there is always room for one
+    /// who has nothing here yet, however many tasks, due however late, another one submits.
+    pub(super) fn is_full_for(&self, client: u64) -> bool {
+        let free = self.config.tasks_max.saturating_sub(self.tasks.len());
+        self.tasks_of.get(&client).copied().unwrap_or(0) >= free
+    }
+
+    fn remove(&mut self, id: TaskId) {
+        if self.tasks.remove(&id).is_some()
+            && let Some(count) = self.tasks_of.get_mut(&id.client)
+        {
+            *count -= 1;
+            if *count == 0 {
+                self.tasks_of.remove(&id.client);
+            }
+        }
     }
 
     pub(super) fn forget(&mut self, now: Instant, id: TaskId) {
         // A later attempt may have taken its place, with a timer of its own.
         if self.tasks.get(&id).is_some_and(|record| record.forget_at <= now) {
             self.take_from_queue(now, id);
-            self.tasks.remove(&id);
+            self.remove(id);
         }
     }
 
@@ -53,9 +73,8 @@ impl Node {
         let worker = if self.has_program(&record.task.program) { self.worker_for(now, &job) } else { None };
         match worker {
             Some(worker) => {
-                let guardian = self.guardian();
-                self.accept(now, id, worker, guardian);
-                self.give_copy(now, id);
+                self.accept(now, id, worker, None);
+                self.give_copy_to_next(now, id, None);
             }
             None => self.ask(now, id, tried),
         }
@@ -153,7 +172,9 @@ impl Node {
         refused: Option<Refusal>,
     ) {
         let Some(record) = self.tasks.get_mut(&id) else { return };
-        let State::Asking { peer, at, count, tried } = &mut record.state else { return };
+        let State::Asking { peer, at, count, tried } = &mut record.state else {
+            return self.copy_answered(now, from, id, refused);
+        };
         if *peer != from || attempt != record.task.attempt {
             return;
         }
@@ -187,7 +208,7 @@ impl Node {
                 // Asked again, or by another node to which the client turned.
                 State::Here { guardian, .. } => {
                     record.task.attempt = record.task.attempt.max(attempt);
-                    *guardian = Some(from);
+                    *guardian = Some(Guardian::asker(from));
                     self.tell(now, from, &Message::ForwardAnswer { id, attempt, refused: None });
                     return;
                 }
@@ -213,7 +234,7 @@ impl Node {
                 }
             }
         }
-        let full = self.tasks.len() >= self.config.tasks_max;
+        let full = self.is_full_for(id.client);
         let worker = self.worker_for(now, &Job::from(&task));
         let refused = match worker {
             _ if full => Some(Refusal::Full),
@@ -227,26 +248,11 @@ impl Node {
             self.remember(now, task, false, false, state);
         }
         if let (None, Some(worker)) = (refused, worker) {
-            self.accept(now, id, worker, Some(from));
+            self.accept(now, id, worker, Some(Guardian::asker(from)));
         }
     }
 
-    /// A peer runs this and wants us to keep a copy.
-    pub(super) fn guard(&mut self, now: Instant, from: SocketAddr, task: Task) -> Result<(), Dropped> {
-        if let Some(record) = self.tasks.get_mut(&task.id) {
-            if let State::Away { holder, disowned } = &mut record.state {
-                (*holder, *disowned) = (from, false);
-            }
-            return Ok(());
-        }
-        if self.tasks.len() >= self.config.tasks_max {
-            return Err(Dropped::Limit);
-        }
-        self.remember(now, task, false, true, State::Away { holder: from, disowned: false });
-        Ok(())
-    }
-
-    pub(super) fn accept(&mut self, now: Instant, id: TaskId, worker: usize, guardian: Option<SocketAddr>) {
+    pub(super) fn accept(&mut self, now: Instant, id: TaskId, worker: usize, guardian: Option<Guardian>) {
         let Some(record) = self.tasks.get_mut(&id) else { return };
         if record.accepted {
             self.counters.taken_over += 1;
@@ -290,7 +296,8 @@ impl Node {
 
     pub(super) fn ended(&mut self, now: Instant, id: TaskId, exit: Exit, execution: Duration, output: Vec<u8>) {
         let Some(record) = self.tasks.get_mut(&id) else { return };
-        let State::Here { worker, guardian } = record.state else { return };
+        let State::Here { worker, guardian } = &record.state else { return };
+        let (worker, guardian) = (*worker, guardian.as_ref().map(|guardian| guardian.node));
         let result = Message::Result { number: id.number, exit, execution, output };
         record.state = State::Ended { result, sent: 0, acknowledged: false };
         record.task.payload = Vec::new();
@@ -320,7 +327,7 @@ impl Node {
             *disowned = true;
             record.task.payload = Vec::new();
         } else {
-            self.tasks.remove(&id);
+            self.remove(id);
         }
     }
 
@@ -374,7 +381,7 @@ impl Node {
         let other = match &record.state {
             State::Asking { peer, .. } => Some(*peer),
             State::Away { holder, .. } => Some(*holder),
-            State::Here { guardian, .. } => *guardian,
+            State::Here { guardian, .. } => guardian.as_ref().map(|guardian| guardian.node),
             State::Ended { .. } | State::Refused(_) => None,
         };
         if let Some(other) = other {

@@ -2,18 +2,36 @@
 //! What devices submit, and what becomes of it.
 
 use super::*;
-use crate::sim::draws::{exponential, normal};
+use crate::sim::draws::{self, exponential, normal};
+
+/// A device, and what it is about.
+pub(super) struct Device {
+    pub(super) client: Client,
+    /// When its next task falls due.
+    pub(super) next: Duration,
+    pub(super) waiting: bool,
+    pub(super) submitted: BTreeMap<TaskId, Submitted>,
+    pub(super) drawn: draws::Device,
+}
+
+pub(super) struct Submitted {
+    at: Duration,
+    /// Among the device's tasks.
+    place: usize,
+    accepted: bool,
+}
 
 impl World<'_> {
     pub(super) fn device(&mut self, clock: MachineClock) -> Kind {
         let scenario = self.scenario;
         let first = self.rng.random_range(0..self.nodes);
+        let node = if scenario.mode == Mode::Distributed { first } else { 0 };
         let (uncertainty, margin) = match scenario.mode {
             Mode::Reference => (0.0, Duration::ZERO),
             _ => (scenario.admission.uncertainty, ms(scenario.admission.margin_ms)),
         };
         let config = client::Config {
-            nodes: vec![address(if scenario.mode == Mode::Distributed { first } else { 0 })],
+            nodes: vec![address(node)],
             uncertainty,
             margin,
             share: scenario.admission.share,
@@ -21,8 +39,9 @@ impl World<'_> {
             ..client::Config::default()
         };
         let client = Client::new(config, self.key.clone(), clock.at(self.now), self.rng.next_u64());
-        let next = ms(1000.0 * scenario.warm_up_s) + self.pause();
-        Kind::Device(Box::new(Device { client, next, waiting: false, submitted: BTreeMap::new() }))
+        let next = scenario.from() + self.pause();
+        let drawn = draws::Device { node, tasks: Vec::new() };
+        Kind::Device(Box::new(Device { client, next, waiting: false, submitted: BTreeMap::new(), drawn }))
     }
 
     pub(super) fn pause(&mut self) -> Duration {
@@ -46,13 +65,15 @@ impl World<'_> {
             return;
         }
         device.waiting = false;
+        let due = device.next.saturating_sub(self.scenario.from());
         device.next += pause;
         let payload = vec![0; task.payload_bytes];
         let budget = ms(task.wcet_ms + slack);
         let id = device.client.submit(now, PROGRAM, payload, ms(task.wcet_ms), budget);
         self.end = self.end.max(self.now + budget + DRAIN_MAX);
-        device.submitted.insert(id, Submitted { at: self.now, accepted: false });
-        self.results.submitted += 1;
+        device.submitted.insert(id, Submitted { at: self.now, place: device.drawn.tasks.len(), accepted: false });
+        device.drawn.tasks.push(draws::Task { due, budget, accepted: false });
+        self.results.tasks.submitted += 1;
         let next = device.next.max(self.now);
         self.foresee(next, index, Happening::Submit);
     }
@@ -63,32 +84,11 @@ impl World<'_> {
             self.books.wrong(format!("{id}: an outcome after the last: {outcome:?}"));
             return;
         };
-        let took = (self.now - submitted.at).as_secs_f32() * 1e3;
-        let results = &mut self.results;
-        let newly = !submitted.accepted;
-        if newly && !matches!(outcome, Outcome::Lost) {
-            results.answer_ms.push(took);
+        let took = self.now - submitted.at;
+        if !self.results.told(&outcome, &mut submitted.accepted, took) {
+            return;
         }
-        match &outcome {
-            Outcome::Accepted { .. } => {
-                results.accepted += u64::from(newly);
-                submitted.accepted = true;
-                return;
-            }
-            Outcome::Rejected(Refusal::Lost) => results.given_back += 1,
-            Outcome::Rejected(reason) => results.reject(*reason),
-            Outcome::Result { exit, lateness, .. } => {
-                // A result says that it was accepted even if the datagram that said so was lost.
-                results.accepted += u64::from(newly);
-                results.response_ms.push(took);
-                match exit {
-                    Exit::Done if *lateness <= 0 => results.in_time += 1,
-                    Exit::Done | Exit::Failed => results.late += 1,
-                    Exit::Overrun => results.overrun += 1,
-                }
-            }
-            Outcome::Lost => results.lost += 1,
-        }
+        device.drawn.tasks[submitted.place].accepted = submitted.accepted;
         device.submitted.remove(&id);
         if std::mem::take(&mut device.waiting) {
             self.foresee(self.now, index, Happening::Submit);

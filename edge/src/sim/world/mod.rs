@@ -13,6 +13,7 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::check::Books;
+use super::draws;
 use super::network::{MachineClock, delays};
 use super::programs::Programs;
 use super::results::Results;
@@ -21,7 +22,9 @@ use crate::core::auth::SiteKey;
 use crate::core::client::{self, Client, Outcome};
 use crate::core::membership::Role;
 use crate::core::node::{self, Event, Node};
-use crate::core::task::{Exit, Refusal, TaskId};
+use crate::core::queue::Costs;
+use crate::core::task::{Exit, TaskId};
+use devices::Device;
 
 const PORT: u16 = 7400;
 const PROGRAM: &str = "job";
@@ -62,19 +65,6 @@ impl Ord for Foreseen {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         (self.at, self.count).cmp(&(other.at, other.count))
     }
-}
-
-struct Device {
-    client: Client,
-    /// When its next task falls due.
-    next: Duration,
-    waiting: bool,
-    submitted: BTreeMap<TaskId, Submitted>,
-}
-
-struct Submitted {
-    at: Duration,
-    accepted: bool,
 }
 
 enum Kind {
@@ -120,6 +110,11 @@ pub struct World<'a> {
 
 /// Runs a scenario with one seed.
 pub fn run(scenario: &Scenario, seed: u64) -> Results {
+    run_drawn(scenario, seed).0
+}
+
+/// As [`run`]; with the devices and tasks that it drew.
+pub fn run_drawn(scenario: &Scenario, seed: u64) -> (Results, Vec<draws::Device>) {
     let mut world = World::new(scenario, seed);
     world.go();
     world.close()
@@ -210,6 +205,7 @@ impl<'a> World<'a> {
             reference: scenario.mode == Mode::Reference,
             strategy: scenario.admission.strategy,
             asked_max: scenario.admission.asked_max,
+            costs: Costs { start: ms(scenario.admission.start_cost_ms), ..Costs::default() },
             programs: vec![PROGRAM.to_owned()],
             seeds: (0..3.min(self.nodes)).map(address).collect(),
             neighbours: if role == Role::Scheduler { 2 * self.nodes } else { 16 },
@@ -360,7 +356,7 @@ impl<'a> World<'a> {
     fn send(&mut self, from: usize, to: SocketAddr, datagram: &[u8]) {
         let Some(to) = machine_at(to).filter(|to| *to < self.machines.len()) else { return };
         let among_nodes = from < self.nodes && to < self.nodes;
-        if among_nodes && self.now >= ms(1000.0 * self.scenario.warm_up_s) && self.now <= self.scenario.until() {
+        if among_nodes && self.now >= self.scenario.from() && self.now <= self.scenario.until() {
             self.wire.0 += 1;
             self.wire.1 += datagram.len() as u64;
         }
@@ -374,7 +370,7 @@ impl<'a> World<'a> {
         }
     }
 
-    fn close(mut self) -> Results {
+    fn close(mut self) -> (Results, Vec<draws::Device>) {
         let seconds = self.scenario.seconds * self.nodes as f64;
         self.results.wire_messages = self.wire.0 as f64 / seconds;
         self.results.wire_bytes = self.wire.1 as f64 / seconds;
@@ -396,6 +392,10 @@ impl<'a> World<'a> {
             }
         }
         self.results.wrong = self.books.close();
-        self.results
+        let devices = self.machines.into_iter().filter_map(|machine| match machine.kind {
+            Kind::Device(device) => Some(device.drawn),
+            Kind::Node(..) => None,
+        });
+        (self.results, devices.collect())
     }
 }
