@@ -4,7 +4,7 @@
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread::spawn;
@@ -13,21 +13,32 @@ use std::time::Duration;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::Error;
+use super::cpuset::Set;
 use super::driver::Event;
 use super::interface::Interface;
 use super::message::Message;
+use super::policy::{Wanted, lock_memory};
 use super::protocols::{Start, protocols};
-use super::running::{Handle, Running, start};
+use super::running::{Handle, Running, start_fitted};
 use super::system::now;
 use crate::application::endpoint::Endpoint;
 use crate::application::memory::Memory;
-use crate::configuration::Configuration;
+use crate::configuration::{Configuration, Fitting};
+
+/// Where the supervisor wants a protocol's process.
+#[derive(Clone, Debug, Default)]
+pub struct Place {
+    /// The folder of the set of CPUs that it enters.
+    pub set: Option<PathBuf>,
+    /// The CPU that its cyclic threads are pinned to.
+    pub cpu: Option<usize>,
+}
 
 /// Runs the protocol of that name until it is told to stop.
 ///
 /// # Errors
 /// Why it cannot run on.
-pub fn run(configuration: &Configuration, name: &str) -> Result<(), Error> {
+pub fn run(configuration: &Configuration, name: &str, place: &Place) -> Result<(), Error> {
     let failed = |error: io::Error| Error::new(format!("{name}: {error}"));
     let protocols = protocols(configuration);
     let number = protocols.iter().position(|protocol| protocol.name == name);
@@ -37,8 +48,18 @@ pub fn run(configuration: &Configuration, name: &str) -> Result<(), Error> {
     let made = Start { endpoint: endpoint()?, state: configuration.fitting.state.clone(), now: now() };
     let lanes = (protocol.lanes)(made)?;
     let interface = Interface::open(&configuration.device.interface)?;
+    if let Some(set) = &place.set {
+        Set::enter(set)?;
+    }
+    match configuration.fitting.lock_memory {
+        Some(true) => lock_memory()?,
+        None => lock_memory().unwrap_or_else(|error| eprintln!("{name}: {error}")),
+        Some(false) => {}
+    }
+    let Fitting { policy, runtime, .. } = configuration.fitting;
+    let wanted = Wanted { policy, runtime, cpu: place.cpu };
     let address = protocol.address.unwrap_or_else(|| interface.address());
-    let running = start(&interface, address, lanes)?;
+    let running = start_fitted(&interface, address, lanes, wanted)?;
     let (handle, has_own) = (running.handle(), protocol.address.is_some());
     let lines = name.to_owned();
     spawn(move || listen(&handle, has_own, &lines));

@@ -21,9 +21,10 @@ use rustix::time::{
 use super::Error;
 use super::connections::Sent;
 use super::interface::Interface;
+use super::policy::{Turn, Wanted};
 use super::sockets::{Socket, Taken};
-use super::system::now;
-use crate::protocol::{Address, AddressRequest, Lane, Nanos, Outbox, Received, Source};
+use super::system::{now, packets_dropped, thread_time};
+use crate::protocol::{Address, AddressRequest, Lane, Nanos, Outbox, Received, Source, Urgency};
 
 /// How many packets a port has in its turn.
 pub const BATCH: usize = 16;
@@ -101,6 +102,10 @@ struct Counts {
     receive_errors: u64,
     events_dropped: u64,
     late_ns_max: u64,
+    rests: u64,
+    frames_dropped: u64,
+    /// Mean, sigma and longest of what rounds took of the CPU, in nanoseconds.
+    execution: [u64; 3],
 }
 
 /// Everything of a driver that a lane may use while it is called.
@@ -186,6 +191,16 @@ pub struct Surroundings {
     pub events: SyncSender<Event>,
     /// The protocol's address when it begins.
     pub address: Address,
+    /// The turn that it gets, if its lane is a cyclic one.
+    pub wanted: Wanted,
+}
+
+/// How much packets may take of a cyclic lane's time, and what they have taken of it.
+#[derive(Debug)]
+struct Allowance {
+    cycle: Nanos,
+    from: Nanos,
+    taken: Nanos,
 }
 
 /// One lane with its sockets and its timer.
@@ -199,6 +214,9 @@ pub struct Driver {
     commands: Receiver<Command>,
     own: Waker,
     interface: Interface,
+    wanted: Wanted,
+    /// The timer and the waker alone: what is waited for when packets have had their share.
+    quiet: OwnedFd,
 }
 
 impl Driver {
@@ -214,11 +232,15 @@ impl Driver {
         let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(failed)?;
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)
             .map_err(failed)?;
-        let watch = |what, data| epoll::add(&epoll, what, EventData::new_u64(data), EventFlags::IN).map_err(failed);
-        watch(timer.as_fd(), TOKEN_TIMER)?;
-        watch(around.own.0.as_fd(), TOKEN_WAKE)?;
+        let quiet = epoll::create(CreateFlags::CLOEXEC).map_err(failed)?;
+        let watch =
+            |by: &OwnedFd, what, data| epoll::add(by, what, EventData::new_u64(data), EventFlags::IN).map_err(failed);
+        for by in [&epoll, &quiet] {
+            watch(by, timer.as_fd(), TOKEN_TIMER)?;
+            watch(by, around.own.0.as_fd(), TOKEN_WAKE)?;
+        }
         for (port, socket) in sockets.iter().enumerate() {
-            watch(socket.as_fd(), token(port, 0))?;
+            watch(&epoll, socket.as_fd(), token(port, 0))?;
         }
         let out = Out {
             name: lane.name().to_owned(),
@@ -232,7 +254,8 @@ impl Driver {
         };
         let buffer = vec![0; BUFFER_BYTES].into_boxed_slice();
         let interface = Interface::open(&interface.name)?;
-        Ok(Self { lane, out, timer, armed: None, buffer, commands: around.commands, own: around.own, interface })
+        let Surroundings { own, commands, wanted, .. } = around;
+        Ok(Self { lane, out, timer, armed: None, buffer, commands, own, interface, wanted, quiet })
     }
 
     /// The lane's name.
@@ -241,43 +264,85 @@ impl Driver {
     }
 
     /// How urgent the lane is.
-    pub fn urgency(&self) -> crate::protocol::Urgency {
+    pub fn urgency(&self) -> Urgency {
         self.lane.urgency()
     }
 
     /// Runs until it is told to stop. Answers the lane, to look at.
     ///
     /// # Errors
-    /// If the interface is gone, or the kernel refuses the timer or epoll.
+    /// If its turn cannot be had, the interface is gone, or the kernel refuses the timer or epoll.
     pub fn run(mut self) -> Result<Box<dyn Lane>, Error> {
+        let mut cyclic = match self.lane.urgency() {
+            Urgency::Acyclic => None,
+            Urgency::Cyclic(cycle) => {
+                let turn = Turn::begin(self.wanted, cycle, &mut |line| self.out.tell(line))?;
+                Some((turn, Allowance { cycle, from: now(), taken: 0 }))
+            }
+        };
         let mut ready = Vec::with_capacity(64);
         self.lane.address_changed(now(), self.interface.mac, self.out.address, &mut self.out);
         self.lane.run(now(), &mut self.out);
         loop {
             self.run_if_due();
             self.arm().map_err(|error| self.failed("timer", error))?;
-            ready.clear();
-            match epoll::wait(&self.out.epoll, rustix::buffer::spare_capacity(&mut ready), None) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(error) => return Err(self.failed("epoll", error)),
-            }
+            let before = cyclic.is_some().then(thread_time);
+            self.wait(&mut ready, cyclic.as_mut()).map_err(|error| self.failed("epoll", error))?;
             self.out.counts.rounds += 1;
             self.run_if_due();
-            for event in &ready {
-                match event.data.u64() {
-                    // The lane was looked at; setting the timer anew makes it unreadable.
-                    TOKEN_TIMER => self.armed = None,
-                    TOKEN_WAKE => {
-                        if self.woken() {
-                            self.lane.stop(now(), &mut self.out);
-                            return Ok(self.lane);
-                        }
-                    }
-                    token => self.port((token >> 32) as usize, token as u32, event.flags)?,
-                }
-                self.tell_lost();
+            let began = now();
+            let is_stopped = self.serve(&ready)?;
+            if let (Some((turn, allowance)), Some(before)) = (&mut cyclic, before) {
+                allowance.taken += now() - began;
+                turn.round(thread_time() - before, &mut |line| self.out.tell(line));
+                self.out.counts.execution =
+                    [turn.execution().mean() as u64, turn.execution().sigma() as u64, turn.execution().max()];
+            }
+            if is_stopped {
+                self.lane.stop(now(), &mut self.out);
+                return Ok(self.lane);
             }
         }
+    }
+
+    /// Waits for events: for all of them, or, when packets have had their share of the cycle, for the timer and the
+    /// waker until the cycle is over.
+    fn wait(&mut self, ready: &mut Vec<epoll::Event>, cyclic: Option<&mut (Turn, Allowance)>) -> Result<(), Errno> {
+        ready.clear();
+        let mut rest = None;
+        if let Some((turn, allowance)) = cyclic {
+            let now = now();
+            if now >= allowance.from + allowance.cycle {
+                (allowance.from, allowance.taken) = (now, 0);
+            } else if allowance.taken > turn.share_of_packets() {
+                self.out.counts.rests += 1;
+                rest = Some(allowance.from + allowance.cycle - now);
+            }
+        }
+        let timeout = rest.map(|rest| rustix::event::Timespec { tv_sec: 0, tv_nsec: rest.min(999_999_999) as i64 });
+        let epoll = if rest.is_some() { &self.quiet } else { &self.out.epoll };
+        match epoll::wait(epoll, rustix::buffer::spare_capacity(ready), timeout.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Does what events ask for. Answers whether to stop.
+    fn serve(&mut self, ready: &[epoll::Event]) -> Result<bool, Error> {
+        for event in ready {
+            match event.data.u64() {
+                // The lane was looked at; setting the timer anew makes it unreadable.
+                TOKEN_TIMER => self.armed = None,
+                TOKEN_WAKE => {
+                    if self.woken() {
+                        return Ok(true);
+                    }
+                }
+                token => self.port((token >> 32) as usize, token as u32, event.flags)?,
+            }
+            self.tell_lost();
+        }
+        Ok(false)
     }
 
     fn failed(&self, what: &str, error: Errno) -> Error {
@@ -400,7 +465,12 @@ impl Driver {
         Err(Error::new(format!("interface {} is gone ({error})", self.interface.name)))
     }
 
-    fn counters(&self) -> Vec<(&'static str, u64)> {
+    fn counters(&mut self) -> Vec<(&'static str, u64)> {
+        for socket in &self.out.sockets {
+            if let Socket::Ethernet(socket) = socket {
+                self.out.counts.frames_dropped += packets_dropped(socket.as_fd());
+            }
+        }
         let counts = &self.out.counts;
         let mut all = self.lane.counters();
         all.extend([
@@ -413,6 +483,11 @@ impl Driver {
             ("driver receive errors", counts.receive_errors),
             ("driver events dropped", counts.events_dropped),
             ("driver latest timer (ns)", counts.late_ns_max),
+            ("driver frames dropped by the kernel", counts.frames_dropped),
+            ("driver rests from a flood", counts.rests),
+            ("driver execution mean (ns)", counts.execution[0]),
+            ("driver execution sigma (ns)", counts.execution[1]),
+            ("driver execution max (ns)", counts.execution[2]),
         ]);
         all
     }

@@ -3,16 +3,20 @@
 //!
 //! A [`driver`] runs one lane in one thread; [`running`] starts one for each lane of a protocol. [`interface`] knows what
 //! the network interface is called by, [`sockets`] and [`connections`] are its doors, [`system`] are the calls of the
-//! kernel that need `unsafe`. For a whole device, the [`supervisor`] starts a [`child`] process for each of the
+//! kernel that need `unsafe`. A cyclic lane has its turn by a
+//! [`policy`] with a runtime that follows from its [`execution`] times, on a CPU of a [`cpuset`]. For a whole device, the [`supervisor`] starts a [`child`] process for each of the
 //! [`protocols`], and is the one owner of the interface's [`address`].
 
 pub mod address;
 pub mod child;
 pub mod connections;
+pub mod cpuset;
 pub mod driver;
+pub mod execution;
 pub mod filter;
 pub mod interface;
 pub mod message;
+pub mod policy;
 pub mod protocols;
 pub mod running;
 pub mod sockets;

@@ -9,10 +9,13 @@ use std::time::Duration;
 use super::Error;
 use super::driver::{Command, Driver, Event, Surroundings, Waker};
 use super::interface::Interface;
+use super::policy::Wanted;
 use crate::protocol::{Address, Lane};
 
 /// Events that wait to be heard; more are dropped and counted.
 const EVENTS_MAX: usize = 256;
+/// A lane's stack. All of it is locked in memory when memory is.
+const STACK_BYTES: usize = 512 * 1024;
 
 struct Controls {
     name: String,
@@ -48,6 +51,19 @@ pub struct Running {
 /// # Errors
 /// If a port cannot be opened, with the way out. Then none of them runs.
 pub fn start(interface: &Interface, address: Address, lanes: Vec<Box<dyn Lane>>) -> Result<Running, Error> {
+    start_fitted(interface, address, lanes, Wanted::PLAIN)
+}
+
+/// As [`start`]; cyclic lanes get their turn as it is wanted.
+///
+/// # Errors
+/// As [`start`]. A turn that cannot be had is told by an event: a named one ends the lane.
+pub fn start_fitted(
+    interface: &Interface,
+    address: Address,
+    lanes: Vec<Box<dyn Lane>>,
+    wanted: Wanted,
+) -> Result<Running, Error> {
     let failed = |error: std::io::Error| Error::new(format!("a lane cannot be started: {error}"));
     let (events, heard) = sync_channel(EVENTS_MAX);
     let wakers = lanes.iter().map(|_| Waker::new()).collect::<Result<Vec<_>, _>>().map_err(failed)?;
@@ -61,6 +77,7 @@ pub fn start(interface: &Interface, address: Address, lanes: Vec<Box<dyn Lane>>)
             commands: receiver,
             events: events.clone(),
             address,
+            wanted,
         };
         drivers.push((Driver::open(lane, interface, around)?, commands));
     }
@@ -68,7 +85,8 @@ pub fn start(interface: &Interface, address: Address, lanes: Vec<Box<dyn Lane>>)
     for ((driver, commands), waker) in drivers.into_iter().zip(wakers) {
         let name = driver.name().to_owned();
         let events = events.clone();
-        threads.push(Builder::new().name(name.clone()).spawn(move || run(driver, &events)).map_err(failed)?);
+        let builder = Builder::new().name(name.clone()).stack_size(STACK_BYTES);
+        threads.push(builder.spawn(move || run(driver, &events)).map_err(failed)?);
         controls.push(Controls { name, commands, waker });
     }
     Ok(Running { handle: Handle(controls.into()), threads, events: heard })

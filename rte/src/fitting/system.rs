@@ -218,3 +218,41 @@ pub fn send_datagram(socket: BorrowedFd<'_>, from: Ipv4Addr, to: SocketAddrV4, p
     // SAFETY: everything that the message points to lives for the call.
     checked_length(unsafe { libc::sendmsg(socket.as_raw_fd(), &raw const message, libc::MSG_DONTWAIT) }).map(drop)
 }
+
+/// Sets the calling thread's policy; times in nanoseconds are for `SCHED_DEADLINE`, the priority for `SCHED_FIFO`.
+/// Threads and processes that it starts have `SCHED_OTHER` again.
+///
+/// # Errors
+/// What the kernel says: `EPERM` if it is not allowed, `EBUSY` if the admission test fails.
+pub fn set_policy(policy: libc::c_int, priority: u32, runtime: Nanos, period: Nanos) -> io::Result<()> {
+    let attributes = libc::sched_attr {
+        size: size_of::<libc::sched_attr>() as u32,
+        sched_policy: policy as u32,
+        sched_flags: libc::SCHED_FLAG_RESET_ON_FORK as u64,
+        sched_nice: 0,
+        sched_priority: priority,
+        sched_runtime: runtime,
+        sched_deadline: period,
+        sched_period: period,
+    };
+    // SAFETY: the attributes live for the call, and say how long they are; thread 0 is the calling one.
+    let result = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// How many packets a packet socket had no room for since the last call.
+pub fn packets_dropped(socket: BorrowedFd<'_>) -> u64 {
+    let mut statistics = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
+    let mut length = size_of::<libc::tpacket_stats>() as libc::socklen_t;
+    let to = (&raw mut statistics).cast();
+    // SAFETY: the kernel writes at most `length` bytes.
+    let result =
+        unsafe { libc::getsockopt(socket.as_raw_fd(), libc::SOL_PACKET, libc::PACKET_STATISTICS, to, &raw mut length) };
+    if result == 0 { u64::from(statistics.tp_drops) } else { 0 }
+}
+
+/// How long the calling thread has run on a CPU, in nanoseconds.
+pub fn thread_time() -> Nanos {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
