@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use weir_io::configuration::Configuration;
+use weir_io::fitting::child::Place;
 
 mod commands;
 
@@ -36,6 +37,12 @@ enum Command {
         file: PathBuf,
         /// Which one
         name: String,
+        /// The set of CPUs that it enters
+        #[arg(long)]
+        set: Option<PathBuf>,
+        /// The CPU that its cycle is pinned to
+        #[arg(long)]
+        cpu: Option<usize>,
     },
     Switch(commands::switch::SwitchArguments),
     Measure(commands::measure::MeasureArguments),
@@ -45,7 +52,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Check { file } => check(&file),
         Command::Run { file } => commands::run::run(&file),
-        Command::Protocol { file, name } => commands::run::protocol(&file, &name),
+        Command::Protocol { file, name, set, cpu } => commands::run::protocol(&file, &name, &Place { set, cpu }),
         Command::Switch(arguments) => commands::switch::run(&arguments),
         Command::Measure(arguments) => commands::measure::run(&arguments),
     };

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use weir_io::configuration::Configuration;
-use weir_io::fitting::child;
+use weir_io::fitting::child::{self, Place};
 use weir_io::fitting::supervisor::Supervisor;
 
 /// Runs a device.
@@ -14,7 +14,7 @@ pub fn run(file: &Path) -> Result<(), String> {
 }
 
 /// Runs one of its protocols.
-pub fn protocol(file: &Path, name: &str) -> Result<(), String> {
+pub fn protocol(file: &Path, name: &str, place: &Place) -> Result<(), String> {
     let configuration = Configuration::read(file).map_err(|error| error.to_string())?;
-    child::run(&configuration, name).map_err(|error| error.to_string())
+    child::run(&configuration, name, place).map_err(|error| error.to_string())
 }

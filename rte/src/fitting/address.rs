@@ -28,10 +28,12 @@ fn words(address: Address) -> [Ipv4Addr; 3] {
     [address.ip, address.mask, address.gateway]
 }
 
-/// The owner.
+/// The owner of one address: the interface's, or one beside it that a protocol has for itself.
 #[derive(Debug)]
 pub struct Owner {
     interface: Interface,
+    /// "eth0", or "eth0:1" for one beside it.
+    label: String,
     configured: Option<Address>,
     state: PathBuf,
     may_change: bool,
@@ -40,12 +42,14 @@ pub struct Owner {
 
 impl Owner {
     /// Gives the interface the address that somebody set for good, else the configured one; else it keeps its own.
-    /// `state` is the file for it. Answers what there is to tell, too.
+    /// `number` is 0 for the interface's own address, and others for those beside it. `state` is the file for it. Answers
+    /// what there is to tell, too.
     ///
     /// # Errors
     /// If the address cannot be set, with the way out.
     pub fn start(
         interface: Interface,
+        number: usize,
         configured: Option<Address>,
         state: PathBuf,
         may_change: bool,
@@ -59,14 +63,15 @@ impl Owner {
             }
         };
         let kept = kept.map(|Kept { address: [ip, mask, gateway], .. }| Address { ip, mask, gateway });
-        let current = interface.address();
-        let mut this = Self { interface, configured, state, may_change, current };
+        let label = if number == 0 { interface.name.clone() } else { format!("{}:{number}", interface.name) };
+        let current = interface.address_of(&label);
+        let mut this = Self { interface, label, configured, state, may_change, current };
         if let Some(wanted) = kept.or(configured)
             && !this.has(wanted)
         {
             check(wanted)?;
             this.set(wanted)?;
-            told.push(format!("{} has the address {} now", this.interface.name, this.current.ip));
+            told.push(format!("{} has the address {} now", this.label, this.current.ip));
         }
         Ok((this, told))
     }
@@ -76,14 +81,32 @@ impl Owner {
         (ip, mask) == (wanted.ip, wanted.mask) && (gateway == wanted.gateway || !is_a_gateway(wanted))
     }
 
-    /// The interface's address.
+    /// "eth0", or "eth0:1" for an address beside its first.
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// The address.
     pub fn address(&self) -> Address {
         self.current
     }
 
+    /// Sets the address again if it is gone. The kernel takes those beside an interface's first address away when that
+    /// one changes.
+    ///
+    /// # Errors
+    /// If it cannot be set.
+    pub fn restore(&mut self) -> Result<(), Error> {
+        let current = self.current;
+        if current.ip.is_unspecified() || self.interface.address_of(&self.label).ip == current.ip {
+            return Ok(());
+        }
+        self.set(current)
+    }
+
     /// Looks at the interface again: others may have changed it. Answers the new address if so.
     pub fn refresh(&mut self) -> Option<Address> {
-        let address = self.interface.address();
+        let address = self.interface.address_of(&self.label);
         (std::mem::replace(&mut self.current, address) != address).then_some(address)
     }
 
@@ -100,7 +123,7 @@ impl Owner {
             check(address)?;
         }
         self.set(address)?;
-        let name = &self.interface.name;
+        let name = &self.label;
         let mut line = match address.ip {
             Ipv4Addr::UNSPECIFIED => format!("{name} has no address now, as somebody on the network wanted"),
             ip => format!("{name} has the address {ip} now, as somebody on the network wanted"),
@@ -118,7 +141,7 @@ impl Owner {
     }
 
     fn set(&mut self, wanted: Address) -> Result<(), Error> {
-        let name = &self.interface.name;
+        let name = &self.label;
         set(name, wanted).map_err(|error| {
             let way_out = if error.kind() == io::ErrorKind::PermissionDenied {
                 format!(": {}", capabilities_hint("cap_net_admin"))
@@ -127,7 +150,7 @@ impl Owner {
             };
             Error::new(format!("{name} cannot have the address {}: {error}{way_out}", wanted.ip))
         })?;
-        self.current = self.interface.address();
+        self.current = self.interface.address_of(&self.label);
         Ok(())
     }
 }
@@ -197,7 +220,8 @@ fn set(name: &str, wanted: Address) -> io::Result<()> {
     if !is_a_gateway(wanted) {
         return Ok(());
     }
-    let mut device: Vec<libc::c_char> = name.bytes().map(|byte| byte as libc::c_char).chain([0]).collect();
+    let device = name.split(':').next().unwrap_or(name);
+    let mut device: Vec<libc::c_char> = device.bytes().map(|byte| byte as libc::c_char).chain([0]).collect();
     // SAFETY: all zeros are an empty route.
     let mut route: libc::rtentry = unsafe { std::mem::zeroed() };
     route.rt_dst = to_sockaddr(Ipv4Addr::UNSPECIFIED);

@@ -24,6 +24,7 @@ use super::system::now;
 use crate::application::endpoint::Endpoint;
 use crate::application::memory::Memory;
 use crate::configuration::{Configuration, Fitting};
+use crate::protocol::Address;
 
 /// Where the supervisor wants a protocol's process.
 #[derive(Clone, Debug, Default)]
@@ -58,11 +59,10 @@ pub fn run(configuration: &Configuration, name: &str, place: &Place) -> Result<(
     }
     let Fitting { policy, runtime, .. } = configuration.fitting;
     let wanted = Wanted { policy, runtime, cpu: place.cpu };
-    let address = protocol.address.unwrap_or_else(|| interface.address());
+    let address = first_address().map_err(|error| Error::new(format!("{name}: {error}; `weir-io run` starts it")))?;
     let running = start_fitted(&interface, address, lanes, wanted)?;
-    let (handle, has_own) = (running.handle(), protocol.address.is_some());
-    let lines = name.to_owned();
-    spawn(move || listen(&handle, has_own, &lines));
+    let (handle, lines) = (running.handle(), name.to_owned());
+    spawn(move || listen(&handle, &lines));
     stop_on_signal(running.handle()).map_err(failed)?;
     let result = attend(&running, name);
     running.stop();
@@ -82,11 +82,23 @@ fn endpoint(configuration: &Configuration, number: usize) -> Result<Endpoint, Er
     Ok(Endpoint::new(&memory, number, configuration.points.safe.clone(), stale_after, now()))
 }
 
-/// Hears the supervisor, until it is gone.
-fn listen(handle: &Handle, has_own_address: bool, name: &str) {
+/// The supervisor's first message is the protocol's address.
+fn first_address() -> io::Result<Address> {
     loop {
         match Message::receive(io::stdin(), true) {
-            Ok(Some(Message::Address(address))) if !has_own_address => handle.address_changed(address),
+            Ok(Some(Message::Address(address))) => return Ok(address),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Hears the supervisor, until it is gone.
+fn listen(handle: &Handle, name: &str) {
+    loop {
+        match Message::receive(io::stdin(), true) {
+            Ok(Some(Message::Address(address))) => handle.address_changed(address),
             Ok(Some(Message::Counters)) => {
                 for (lane, counters) in handle.counters() {
                     let counters = counters.iter().map(|(name, count)| format!("{name} {count}"));

@@ -52,8 +52,13 @@ impl Interface {
 
     /// Its first address, as it is now; 0.0.0.0 if it has none.
     pub fn address(&self) -> Address {
+        self.address_of(&self.name)
+    }
+
+    /// The address of a label of it: "eth0" itself, or "eth0:1" for one beside its first.
+    pub fn address_of(&self, label: &str) -> Address {
         let get = |code| {
-            let mut request = interface_request(&self.name).ok()?;
+            let mut request = interface_request(label).ok()?;
             // SAFETY: all of the request is bytes that mean an address.
             request.ifr_ifru.ifru_addr.sa_family = libc::AF_INET as libc::sa_family_t;
             interface_call(&self.socket, code, &mut request).ok()?;

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use super::Error;
 use crate::application::endpoint::Endpoint;
+use crate::application::memory::{Memory, Plan};
 use crate::configuration::{Configuration, Modbus};
 use crate::protocol::modbus::Server;
-use crate::protocol::{Address, Lane, Nanos};
+use crate::protocol::{Address, Lane, Nanos, Urgency, cclink};
 
 /// What a protocol is made with.
 pub struct Start {
@@ -34,6 +35,11 @@ pub struct Protocol<'a> {
 
 /// All that are configured. Their order is that of the endpoints in the shared memory.
 pub fn protocols(configuration: &Configuration) -> Vec<Protocol<'_>> {
+    let cclink = configuration.cclink.iter().map(|slave| Protocol {
+        name: slave.name.clone(),
+        address: slave.address,
+        lanes: Box::new(|start| Ok(cclink::slave::slave(slave.settings.clone(), start.endpoint).0)),
+    });
     let modbus = configuration.modbus.iter().map(|modbus| Protocol {
         name: Modbus::NAME.to_owned(),
         address: None,
@@ -42,5 +48,29 @@ pub fn protocols(configuration: &Configuration) -> Vec<Protocol<'_>> {
             Ok(vec![Box::new(server) as Box<dyn Lane>])
         }),
     });
-    modbus.collect()
+    cclink.chain(modbus).collect()
+}
+
+/// The cyclic lanes of all protocols, with the shortest cycle of each. Nothing of them runs.
+///
+/// # Errors
+/// If a protocol cannot be made.
+pub fn cyclic_lanes(configuration: &Configuration) -> Result<Vec<(String, Nanos)>, Error> {
+    let plan = Plan {
+        inputs: configuration.points.inputs.bytes(),
+        outputs: configuration.points.outputs.bytes(),
+        endpoints: 1,
+    };
+    let mut all = Vec::new();
+    for protocol in protocols(configuration) {
+        let memory = Memory::anonymous(plan).map_err(|error| Error::new(format!("memory: {error}")))?;
+        let endpoint = Endpoint::new(&memory, 0, configuration.points.safe.clone(), 0, 1);
+        let start = Start { endpoint, state: configuration.fitting.state.clone(), now: 1 };
+        for lane in (protocol.lanes)(start)? {
+            if let Urgency::Cyclic(cycle) = lane.urgency() {
+                all.push((lane.name().to_owned(), cycle));
+            }
+        }
+    }
+    Ok(all)
 }

@@ -16,13 +16,16 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 
 use super::Error;
 use super::address::Owner;
+use super::cpuset::{Hierarchy, Set};
 use super::interface::Interface;
 use super::message::{self, Message};
-use super::protocols::protocols;
+use super::policy;
+use super::protocols::{Protocol, cyclic_lanes, protocols};
 use super::system::now;
 use crate::application::endpoint::Endpoint;
 use crate::application::memory::Memory;
-use crate::configuration::Configuration;
+use crate::configuration::{Configuration, Cpu, Fitting, Policy};
+use crate::protocol::Address;
 
 /// How long until a process that died is started again; doubled each time, up to the second.
 const DELAYS: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(5)];
@@ -49,6 +52,8 @@ struct Job {
     arguments: Vec<String>,
     /// Which of the memory's endpoints is its own.
     endpoint: Option<usize>,
+    /// Which of the owners has its address.
+    owner: usize,
     process: Option<Process>,
     delay: Duration,
     /// When it is started, if it does not run.
@@ -61,7 +66,9 @@ pub struct Supervisor<'a> {
     configuration: &'a Configuration,
     program: PathBuf,
     memory: Memory,
-    owner: Owner,
+    /// Of the interface's address, and of those that protocols have for themselves.
+    owners: Vec<Owner>,
+    set: Option<Set>,
     jobs: Vec<Job>,
     looked: Instant,
 }
@@ -77,31 +84,35 @@ impl<'a> Supervisor<'a> {
     /// # Errors
     /// What is missing, and the way out.
     pub fn new(configuration: &'a Configuration, file: &Path) -> Result<Self, Error> {
-        let names: Vec<_> = protocols(configuration).into_iter().map(|protocol| protocol.name).collect();
+        let protocols = protocols(configuration);
+        let names: Vec<_> = protocols.iter().map(|protocol| protocol.name.clone()).collect();
         if names.is_empty() {
             let text = "no protocol is configured: add [profinet], [[cclink]] or [modbus]";
             return Err(Error::new(format!("{}: {text}", file.display())));
         }
         let program = std::env::current_exe().map_err(|error| Error::new(format!("this program's path: {error}")))?;
+        let Place { set, arguments } = place(configuration)?;
+        let (mut owners, told) = own(configuration, None, 0)?;
+        told.iter().for_each(|line| tell(line));
         let path = &configuration.application.memory;
         let memory = Memory::create(path, &configuration.description(&names)).map_err(|error| {
             Error::new(format!("{}: {error}; [application] memory = … names another", path.display()))
         })?;
-        let device = &configuration.device;
-        let interface = Interface::open(&device.interface)?;
-        let state = configuration.fitting.state.join("address.toml");
-        let (owner, told) = Owner::start(interface, device.address, state, configuration.fitting.address_changes)?;
-        told.iter().for_each(|line| tell(line));
-        let job = |(endpoint, name): (usize, String)| Job {
-            arguments: vec!["protocol".to_owned(), file.display().to_string(), name.clone()],
-            name,
-            endpoint: Some(endpoint),
-            process: None,
-            delay: DELAYS[0],
-            next: Instant::now(),
-        };
-        let jobs = names.into_iter().enumerate().map(job).collect();
-        Ok(Self { configuration, program, memory, owner, jobs, looked: Instant::now() })
+        let mut jobs = Vec::new();
+        for (endpoint, protocol) in protocols.into_iter().enumerate() {
+            let owner = if protocol.address.is_some() { owners.len() } else { 0 };
+            if protocol.address.is_some() {
+                let (more, told) = own(configuration, Some(&protocol), owner)?;
+                told.iter().for_each(|line| tell(line));
+                owners.extend(more);
+            }
+            let command = ["protocol".to_owned(), file.display().to_string(), protocol.name.clone()];
+            let arguments = command.into_iter().chain(arguments.clone()).collect();
+            let (delay, next) = (DELAYS[0], Instant::now());
+            let endpoint = Some(endpoint);
+            jobs.push(Job { name: protocol.name, arguments, endpoint, owner, process: None, delay, next });
+        }
+        Ok(Self { configuration, program, memory, owners, set, jobs, looked: Instant::now() })
     }
 
     /// Runs until `SIGTERM` or `SIGINT`. `SIGUSR1` has all processes print what they counted.
@@ -112,7 +123,7 @@ impl<'a> Supervisor<'a> {
         let failed = |error: io::Error| Error::new(format!("signals: {error}"));
         let stop = signals(&[SIGTERM, SIGINT, SIGHUP]).map_err(failed)?;
         let print = signals(&[SIGUSR1]).map_err(failed)?;
-        let address = self.owner.address().ip;
+        let address = self.owners[0].address().ip;
         tell(&format!("{} at {}, {address}", self.configuration.device.name, self.configuration.device.interface));
         loop {
             self.start_what_is_due();
@@ -130,7 +141,7 @@ impl<'a> Supervisor<'a> {
     fn start_what_is_due(&mut self) {
         for job in &mut self.jobs {
             if job.process.is_none() && job.next <= Instant::now() {
-                match start(&self.program, &job.arguments) {
+                match start(&self.program, &job.arguments, self.owners[job.owner].address()) {
                     Ok(process) => job.process = Some(process),
                     Err(error) => {
                         job.next = Instant::now() + job.delay;
@@ -162,13 +173,13 @@ impl<'a> Supervisor<'a> {
         }
         if !watched[1].revents().is_empty() {
             let _ = io::Read::read(&mut &*print, &mut [0; 64]);
-            self.to_all(Message::Counters);
+            self.tell_all(Message::Counters, |_| true);
         }
         Ok(!watched[0].revents().is_empty())
     }
 
-    fn to_all(&self, message: Message) {
-        for process in self.jobs.iter().filter_map(|job| job.process.as_ref()) {
+    fn tell_all(&self, message: Message, whom: impl Fn(&Job) -> bool) {
+        for process in self.jobs.iter().filter(|job| whom(job)).filter_map(|job| job.process.as_ref()) {
             // One that does not read is dying or hangs; the supervisor does neither.
             let _ = message.send(&process.socket);
         }
@@ -197,14 +208,22 @@ impl<'a> Supervisor<'a> {
         for n in 0..self.jobs.len() {
             let Some(process) = &self.jobs[n].process else { continue };
             let Ok(Some(Message::Request(request))) = Message::receive(&process.socket, false) else { continue };
-            match self.owner.request(request) {
+            let owner = self.jobs[n].owner;
+            match self.owners[owner].request(request) {
                 Ok(line) => {
                     tell(&format!("{}: {line}", self.jobs[n].name));
-                    self.to_all(Message::Address(self.owner.address()));
+                    self.address_changed(owner);
                 }
                 Err(error) => tell(&format!("{}: {error}", self.jobs[n].name)),
             }
         }
+    }
+
+    fn address_changed(&mut self, owner: usize) {
+        for other in self.owners.iter_mut().skip(1) {
+            other.restore().unwrap_or_else(|error| tell(&error.to_string()));
+        }
+        self.tell_all(Message::Address(self.owners[owner].address()), |job| job.owner == owner);
     }
 
     fn look_at_address(&mut self) {
@@ -212,9 +231,11 @@ impl<'a> Supervisor<'a> {
             return;
         }
         self.looked = Instant::now();
-        if let Some(address) = self.owner.refresh() {
-            tell(&format!("{} has the address {} now", self.configuration.device.interface, address.ip));
-            self.to_all(Message::Address(address));
+        for n in 0..self.owners.len() {
+            if let Some(address) = self.owners[n].refresh() {
+                tell(&format!("{} has the address {} now", self.owners[n].label(), address.ip));
+                self.address_changed(n);
+            }
         }
     }
 
@@ -239,8 +260,76 @@ impl<'a> Supervisor<'a> {
                 lose(self.configuration, &self.memory, endpoint);
             }
         }
+        if let Some(set) = &self.set {
+            set.remove();
+        }
         tell("stopped; all outputs are safe");
     }
+}
+
+/// Takes over an address: the interface's, or the one of a protocol that has one for itself.
+fn own(
+    configuration: &Configuration,
+    protocol: Option<&Protocol<'_>>,
+    number: usize,
+) -> Result<(Vec<Owner>, Vec<String>), Error> {
+    let Fitting { state, address_changes, .. } = &configuration.fitting;
+    let interface = Interface::open(&configuration.device.interface)?;
+    let (configured, file) = match protocol {
+        None => (configuration.device.address, "address.toml".to_owned()),
+        Some(protocol) => (protocol.address, format!("address-{}.toml", protocol.name)),
+    };
+    let (owner, told) = Owner::start(interface, number, configured, state.join(file), *address_changes)?;
+    Ok((vec![owner], told))
+}
+
+/// Where the processes run, and the arguments that tell them.
+struct Place {
+    set: Option<Set>,
+    arguments: Vec<String>,
+}
+
+/// Finds a place for the cyclic lanes, and checks that they fit there.
+fn place(configuration: &Configuration) -> Result<Place, Error> {
+    let fitting = &configuration.fitting;
+    let online = std::thread::available_parallelism().map_or(1, usize::from);
+    let hierarchy = Hierarchy::find();
+    let make = |cpu| Set::make(&hierarchy, &configuration.device.name, cpu);
+    let (set, pinned) = match fitting.cpu {
+        Cpu::Any => (None, None),
+        // One is left for all else; version 1 gives nobody a CPU alone, and takes SCHED_DEADLINE away.
+        Cpu::Auto if online > 1 && matches!(hierarchy, Hierarchy::Two(_)) => match make(online - 1) {
+            Ok(set) => (Some(set), None),
+            Err(error) => {
+                tell(&format!("{error}; the cycle shares all CPUs"));
+                (None, None)
+            }
+        },
+        Cpu::Auto => (None, None),
+        Cpu::Number(cpu) => match make(cpu) {
+            Ok(set) if set.is_exclusive => (Some(set), None),
+            Ok(set) => {
+                tell(&format!("CPU {cpu} is not exclusive: cpuset is of version 1 here, see `weir-io tune`"));
+                (Some(set), Some(cpu))
+            }
+            Err(error) => {
+                tell(&format!("{error}; the cycle is pinned to it, others run there, too"));
+                (None, Some(cpu))
+            }
+        },
+    };
+    if pinned.is_some() && fitting.policy == Policy::Deadline {
+        let way_out = "leave out [fitting] cpu, or boot with cgroup version 2";
+        return Err(Error::new(format!("SCHED_DEADLINE needs a partition of CPUs, and there is none: {way_out}")));
+    }
+    if let Some(runtime) = fitting.runtime {
+        let cpus = if set.as_ref().is_some_and(|set| set.is_exclusive) { 1 } else { online };
+        policy::admit(&cyclic_lanes(configuration)?, runtime, cpus)?;
+    }
+    let argument = |name: &str, value: String| [name.to_owned(), value];
+    let arguments = set.iter().map(|set| argument("--set", set.path.display().to_string()));
+    let arguments = arguments.chain(pinned.map(|cpu| argument("--cpu", cpu.to_string()))).flatten().collect();
+    Ok(Place { set, arguments })
 }
 
 /// Puts the outputs of a process that is dead to their safe values.
@@ -249,8 +338,9 @@ fn lose(configuration: &Configuration, memory: &Memory, endpoint: usize) {
     Endpoint::new(memory, endpoint, configuration.points.safe.clone(), stale_after, now());
 }
 
-fn start(program: &Path, arguments: &[String]) -> io::Result<Process> {
+fn start(program: &Path, arguments: &[String], address: Address) -> io::Result<Process> {
     let (socket, theirs) = message::pair()?;
+    Message::Address(address).send(&socket)?;
     let child = Command::new(program).args(arguments).stdin(Stdio::from(theirs)).spawn()?;
     let ended = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
     Ok(Process { child, ended, socket, since: Instant::now() })
