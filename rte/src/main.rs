@@ -44,6 +44,7 @@ enum Command {
         #[arg(long)]
         cpu: Option<usize>,
     },
+    Describe(commands::describe::DescribeArguments),
     Switch(commands::switch::SwitchArguments),
     Measure(commands::measure::MeasureArguments),
 }
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         Command::Check { file } => check(&file),
         Command::Run { file } => commands::run::run(&file),
         Command::Protocol { file, name, set, cpu } => commands::run::protocol(&file, &name, &Place { set, cpu }),
+        Command::Describe(arguments) => commands::describe::run(&arguments),
         Command::Switch(arguments) => commands::switch::run(&arguments),
         Command::Measure(arguments) => commands::measure::run(&arguments),
     };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the user can ask `weir-io` to do.
 
+pub mod describe;
 pub mod measure;
 pub mod run;
 pub mod switch;

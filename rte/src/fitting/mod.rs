@@ -20,6 +20,7 @@ pub mod policy;
 pub mod protocols;
 pub mod running;
 pub mod sockets;
+pub mod store;
 pub mod supervisor;
 pub mod switch;
 pub mod system;

@@ -309,12 +309,13 @@ impl Discovery {
         out: &mut dyn Outbox,
     ) -> Outcome {
         let Some(address) = dcp::address(value).filter(is_usable) else { return Outcome::NotSet };
-        if address != self.address && self.side.is_connected() {
+        let is_another = !same_station(&address, &self.address);
+        if is_another && self.side.is_connected() {
             return Outcome::InOperation;
         }
         // Also if it is the same: it may have to be kept over a restart from now on.
         out.request_address(AddressRequest { address, permanent: qualifier & 1 == 1 });
-        if address != self.address {
+        if is_another {
             *wanted = Some(address);
         }
         Outcome::Done
@@ -360,7 +361,7 @@ impl Discovery {
         let none = Ipv4Addr::UNSPECIFIED;
         let address = Address { ip: none, mask: none, gateway: none };
         out.request_address(AddressRequest { address, permanent: true });
-        if address != self.address {
+        if !same_station(&address, &self.address) {
             *wanted = Some(address);
         }
         self.changed(now, out);
@@ -410,6 +411,11 @@ impl Discovery {
 /// Why there is no value of that option.
 fn unknown(Item(option, _): Item) -> Outcome {
     if matches!(option, 1 | 2 | 5) { Outcome::SuboptionUnknown } else { Outcome::OptionUnknown }
+}
+
+/// Whether two addresses are the same but for the gateway, which an interface may not have as it was written.
+fn same_station(a: &Address, b: &Address) -> bool {
+    (a.ip, a.mask) == (b.ip, b.mask)
 }
 
 /// Whether a station can have that address: none, or one of a host in a network, with a gateway of that network.
@@ -474,7 +480,7 @@ impl Lane for Discovery {
 
     fn address_changed(&mut self, now: Nanos, mac: Mac, address: Address, out: &mut dyn Outbox) {
         (self.mac, self.address) = (mac, address);
-        if let Some(pending) = self.pending.take_if(|pending| pending.wanted == address) {
+        if let Some(pending) = self.pending.take_if(|pending| same_station(&pending.wanted, &address)) {
             self.answer_set(pending.client, pending.transaction, &pending.outcomes, out);
         }
         self.announce(now, out);

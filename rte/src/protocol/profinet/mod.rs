@@ -2,13 +2,14 @@
 //! PROFINET IO: the device, and what it and a controller have in common on the wire.
 //!
 //! [`model`] is what a device is, [`device`] its connections with controllers; [`discovery`] is the lane that is found,
-//! named and addressed; [`station`] what these lanes tell one another of it. [`controller`] is the
-//! other side, as a tool.
+//! named and addressed; [`station`] what these lanes tell one another of it. [`gsdml`] describes the device to
+//! engineering tools. [`controller`] is the other side, as a tool.
 
 pub mod controller;
 pub mod counters;
 pub mod device;
 pub mod discovery;
+pub mod gsdml;
 pub mod model;
 pub mod name;
 pub mod station;

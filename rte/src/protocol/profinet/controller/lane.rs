@@ -188,7 +188,7 @@ impl Controller {
             return self.count("dropped: DCP of another");
         }
         match self.settings.address {
-            Some(wanted) if wanted != address => {
+            Some(wanted) if (wanted.ip, wanted.mask) != (address.ip, address.mask) => {
                 self.state = State::Addressing { mac: frame.from, wanted, again_at: now, tries: 0 };
                 self.enter(Phase::Addressing);
                 self.run_addressing(now, out);

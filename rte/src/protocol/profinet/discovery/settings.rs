@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What discovery tells of the device.
 
+use super::super::model::Model;
 use super::super::name::StationName;
 use super::super::wire::lldp::Link;
 
@@ -42,4 +43,22 @@ pub struct Settings {
     pub interface: u32,
     /// What the port can do.
     pub link: Link,
+}
+
+impl Settings {
+    /// Of a device behind that interface.
+    pub fn new(model: &Model, interface: u32) -> Self {
+        let identity = Identity {
+            vendor: model.vendor_id,
+            device: model.device_id,
+            product: model.product.clone(),
+            order: model.order.clone(),
+            serial: model.serial.clone(),
+            hardware: model.hardware,
+            software: model.software,
+        };
+        // The configuration has checked the name.
+        let name = StationName::new(model.station.as_bytes()).unwrap_or_default();
+        Self { identity, name, interface, link: Link::FAST }
+    }
 }
