@@ -4,10 +4,16 @@
 use std::path::PathBuf;
 
 use super::Error;
+use super::interface::Interface;
+use super::store::FileStore;
 use crate::application::endpoint::Endpoint;
 use crate::application::memory::{Memory, Plan};
-use crate::configuration::{Configuration, Modbus};
+use crate::configuration::{Configuration, Modbus, profinet};
 use crate::protocol::modbus::Server;
+use crate::protocol::profinet::device::Device;
+use crate::protocol::profinet::discovery::{Discovery, Settings};
+use crate::protocol::profinet::model::Model;
+use crate::protocol::profinet::station::{Station, sides};
 use crate::protocol::{Address, Lane, Nanos, Urgency, cclink};
 
 /// What a protocol is made with.
@@ -48,7 +54,22 @@ pub fn protocols(configuration: &Configuration) -> Vec<Protocol<'_>> {
             Ok(vec![Box::new(server) as Box<dyn Lane>])
         }),
     });
-    cclink.chain(modbus).collect()
+    let profinet = configuration.profinet.iter().map(|model| Protocol {
+        name: profinet::NAME.to_owned(),
+        address: None,
+        lanes: Box::new(|start| device(configuration, model, start)),
+    });
+    profinet.chain(cclink).chain(modbus).collect()
+}
+
+/// The lanes of a PROFINET device.
+fn device(configuration: &Configuration, model: &Model, start: Start) -> Result<Vec<Box<dyn Lane>>, Error> {
+    let interface = Interface::open(&configuration.device.interface)?;
+    let store = FileStore::open(start.state.join("profinet.toml"))?;
+    let (discovery, station) = sides(Station::default());
+    let discovery = Discovery::new(Settings::new(model, interface.index), discovery, Box::new(store));
+    let device = Device::new(model.clone(), start.endpoint, configuration.points.safe.clone(), station);
+    Ok(vec![Box::new(device.cyclic), Box::new(device.acyclic), Box::new(discovery)])
 }
 
 /// The cyclic lanes of all protocols, with the shortest cycle of each. Nothing of them runs.
