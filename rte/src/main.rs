@@ -45,6 +45,8 @@ enum Command {
         cpu: Option<usize>,
     },
     Describe(commands::describe::DescribeArguments),
+    Demo(commands::demo::DemoArguments),
+    Experiment(commands::experiment::ExperimentArguments),
     Switch(commands::switch::SwitchArguments),
     Measure(commands::measure::MeasureArguments),
 }
@@ -55,6 +57,8 @@ fn main() -> ExitCode {
         Command::Run { file } => commands::run::run(&file),
         Command::Protocol { file, name, set, cpu } => commands::run::protocol(&file, &name, &Place { set, cpu }),
         Command::Describe(arguments) => commands::describe::run(&arguments),
+        Command::Experiment(arguments) => commands::experiment::run(&arguments),
+        Command::Demo(arguments) => commands::demo::run(&arguments),
         Command::Switch(arguments) => commands::switch::run(&arguments),
         Command::Measure(arguments) => commands::measure::run(&arguments),
     };

@@ -41,18 +41,17 @@ pub struct MeasureArguments {
     json: Option<PathBuf>,
 }
 
+/// The figures of a flow.
 #[derive(Serialize)]
-struct Row {
+pub struct Row {
     capture: String,
     flow: String,
     cycles: Cycles,
     /// Median, 99.9 % and longest response time in microseconds.
     response_us: Option<[f64; 3]>,
     /// Seconds since the first frame and the cycle that began there in milliseconds.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     points: Vec<(f64, f64)>,
     /// Deviations in microseconds and which share of the cycles has a larger one.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     tail: Vec<(f64, f64)>,
 }
 
@@ -70,20 +69,33 @@ pub fn run(arguments: &MeasureArguments) -> Result<(), String> {
             let what = "has no cyclic frames of PROFINET (RT) or CC-Link IE Field Basic";
             return Err(format!("{}: {what} among its {} frames", file.display(), flows.frames));
         }
-        rows.extend(flows.seen.iter().filter_map(|(flow, seen)| row(file, *flow, seen, &flows, cycle)));
+        rows.extend(self::rows(file, &flows, cycle));
     }
     print!("{}", table(&rows));
-    if let Some(path) = &arguments.html {
-        write(path, &page(&rows))?;
+    write_page(arguments.html.as_deref(), &rows)?;
+    write_json(arguments.json.as_deref(), &rows)
+}
+
+/// The figures of all flows; `source` is what they are called by.
+pub fn rows(source: &Path, flows: &Flows, cycle: Option<u64>) -> Vec<Row> {
+    flows.seen.iter().filter_map(|(flow, seen)| row(source, *flow, seen, flows, cycle)).collect()
+}
+
+/// Writes the page, if one is wanted.
+pub fn write_page(path: Option<&Path>, rows: &[Row]) -> Result<(), String> {
+    path.map_or(Ok(()), |path| write(path, &page(rows)))
+}
+
+/// Writes the figures, if they are wanted.
+pub fn write_json(path: Option<&Path>, rows: &[Row]) -> Result<(), String> {
+    let Some(path) = path else { return Ok(()) };
+    let mut json = serde_json::json!(rows);
+    for row in json.as_array_mut().into_iter().flatten() {
+        for long in ["points", "tail"] {
+            row.as_object_mut().map(|row| row.remove(long));
+        }
     }
-    if let Some(path) = &arguments.json {
-        rows.iter_mut().for_each(|row| {
-            row.points.clear();
-            row.tail.clear();
-        });
-        write(path, &format!("{:#}\n", serde_json::json!(rows)))?;
-    }
-    Ok(())
+    write(path, &format!("{json:#}\n"))
 }
 
 fn listen(interface: &str, during: Duration) -> Result<Flows, String> {
@@ -136,7 +148,8 @@ fn tail(seen: &[u64], cycle_ms: f64) -> Vec<(f64, f64)> {
     tail
 }
 
-fn table(rows: &[Row]) -> String {
+/// The paper's table III.
+pub fn table(rows: &[Row]) -> String {
     let mut text = format!(
         "{:<44} {:>8} {:>8} {:>9} {:>9} {:>9} {:>12} {:>12} {:>12}\n",
         "", "cycles", "cycle ms", "avg. ms", "σ ms", "max. ms", "avg. jitter", "99.9 % dev.", "max. dev. ms"

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the user can ask `weir-io` to do.
 
+pub mod demo;
 pub mod describe;
+pub mod experiment;
 pub mod measure;
 pub mod run;
 pub mod switch;

@@ -8,6 +8,7 @@
 //! cpu = "auto"             # or a number, or "any"; auto: an exclusive one if the kernel gives one
 //! lock_memory = true       # left out: if it is allowed
 //! address_changes = true   # whether PLCs may change the interface's address
+//! tick_us = 500            # only to compare: looks at sockets and times so often, as stacks with a tick do
 //! state = "/var/lib/weir-io/press-3"   # a folder for what must survive a restart
 //! ```
 
@@ -59,6 +60,8 @@ pub struct Fitting {
     pub lock_memory: Option<bool>,
     /// Whether somebody on the network may change the interface's address.
     pub address_changes: bool,
+    /// How often cyclic lanes look at sockets and times, if it is not the event that drives them.
+    pub tick: Option<Nanos>,
     /// The folder for what must survive a restart.
     pub state: PathBuf,
 }
@@ -72,6 +75,7 @@ pub(super) struct Table {
     cpu: Option<Spanned<toml::Value>>,
     lock_memory: Option<bool>,
     address_changes: Option<bool>,
+    tick_us: Option<Spanned<u64>>,
     state: Option<PathBuf>,
 }
 
@@ -96,6 +100,12 @@ impl Fitting {
                 _ => return Err(place.at(value, "cpu is a number, \"auto\" or \"any\"")),
             },
         };
+        let tick = match &table.tick_us {
+            Some(us) if !(50..=100_000).contains(us.get_ref()) => {
+                return Err(place.at(us, "tick_us is from 50 to 100000; left out, the event drives the send"));
+            }
+            us => us.as_ref().map(|us| us.get_ref() * 1_000),
+        };
         let usual = || Path::new("/var/lib/weir-io").join(device.replace('/', "-"));
         let beside = |path: &PathBuf| place.path.parent().unwrap_or(Path::new("")).join(path);
         Ok(Self {
@@ -103,6 +113,7 @@ impl Fitting {
             runtime,
             cpu,
             lock_memory: table.lock_memory,
+            tick,
             address_changes: table.address_changes.unwrap_or(true),
             state: table.state.as_ref().map_or_else(usual, beside),
         })

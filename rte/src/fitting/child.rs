@@ -57,8 +57,8 @@ pub fn run(configuration: &Configuration, name: &str, place: &Place) -> Result<(
         None => lock_memory().unwrap_or_else(|error| eprintln!("{name}: {error}")),
         Some(false) => {}
     }
-    let Fitting { policy, runtime, .. } = configuration.fitting;
-    let wanted = Wanted { policy, runtime, cpu: place.cpu };
+    let Fitting { policy, runtime, tick, .. } = configuration.fitting;
+    let wanted = Wanted { policy, runtime, cpu: place.cpu, tick };
     let address = first_address().map_err(|error| Error::new(format!("{name}: {error}; `weir-io run` starts it")))?;
     let running = start_fitted(&interface, address, lanes, wanted)?;
     let (handle, lines) = (running.handle(), name.to_owned());

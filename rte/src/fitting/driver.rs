@@ -320,7 +320,7 @@ impl Driver {
             }
         }
         let timeout = rest.map(|rest| rustix::event::Timespec { tv_sec: 0, tv_nsec: rest.min(999_999_999) as i64 });
-        let epoll = if rest.is_some() { &self.quiet } else { &self.out.epoll };
+        let epoll = if rest.is_some() || self.tick().is_some() { &self.quiet } else { &self.out.epoll };
         match epoll::wait(epoll, rustix::buffer::spare_capacity(ready), timeout.as_ref()) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
             Err(error) => Err(error),
@@ -332,7 +332,12 @@ impl Driver {
         for event in ready {
             match event.data.u64() {
                 // The lane was looked at; setting the timer anew makes it unreadable.
-                TOKEN_TIMER => self.armed = None,
+                TOKEN_TIMER => {
+                    self.armed = None;
+                    if self.tick().is_some() {
+                        (0..self.out.sockets.len()).try_for_each(|port| self.port(port, 0, EventFlags::IN))?;
+                    }
+                }
                 TOKEN_WAKE => {
                     if self.woken() {
                         return Ok(true);
@@ -343,6 +348,11 @@ impl Driver {
             self.tell_lost();
         }
         Ok(false)
+    }
+
+    /// How often sockets and times are looked at, if it is not the event that drives a cyclic lane.
+    fn tick(&self) -> Option<Nanos> {
+        self.wanted.tick.filter(|_| self.lane.urgency() != Urgency::Acyclic)
     }
 
     fn failed(&self, what: &str, error: Errno) -> Error {
@@ -363,7 +373,10 @@ impl Driver {
 
     /// Sets the timer to the lane's time, unless it stands there.
     fn arm(&mut self) -> Result<(), Errno> {
-        let due = self.lane.due();
+        let due = match self.tick() {
+            Some(tick) => Some((now() / tick + 1) * tick),
+            None => self.lane.due(),
+        };
         if due == self.armed {
             return Ok(());
         }

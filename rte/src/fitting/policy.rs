@@ -31,11 +31,14 @@ pub struct Wanted {
     pub runtime: Option<Nanos>,
     /// The CPU that they are pinned to. Not for `SCHED_DEADLINE`, which pins by a partition alone.
     pub cpu: Option<usize>,
+    /// If it is named, sockets and times are looked at every so often, and not when something is there: what stacks with
+    /// a tick do (paper VI-F). For comparison.
+    pub tick: Option<Nanos>,
 }
 
 impl Wanted {
     /// Nothing but what every thread has.
-    pub const PLAIN: Self = Self { policy: Policy::Other, runtime: None, cpu: None };
+    pub const PLAIN: Self = Self { policy: Policy::Other, runtime: None, cpu: None, tick: None };
 }
 
 /// What a thread runs under.
@@ -253,7 +256,7 @@ mod tests {
         for policy in [Policy::Auto, Policy::Other] {
             std::thread::spawn(move || {
                 let mut told = Vec::new();
-                let wanted = Wanted { policy, runtime: None, cpu: None };
+                let wanted = Wanted { policy, ..Wanted::PLAIN };
                 let mut turn = Turn::begin(wanted, 10 * MS, &mut |line| told.push(line.to_owned())).unwrap();
                 (0..MEASURED_ROUNDS).for_each(|_| turn.round(20_000, &mut |line| told.push(line.to_owned())));
                 assert_eq!(turn.execution().runtime(), 100_000);

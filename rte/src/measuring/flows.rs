@@ -39,6 +39,17 @@ impl std::fmt::Display for Flow {
     }
 }
 
+impl Flow {
+    /// What it is, for a narrow column.
+    pub fn short(&self) -> &'static str {
+        match self {
+            Self::Profinet(..) => "PROFINET",
+            Self::CcLinkMaster(..) => "request",
+            Self::CcLinkSlave(_) => "response",
+        }
+    }
+}
+
 /// The flows of a capture: when each one's frames were seen.
 #[derive(Clone, Debug, Default)]
 pub struct Flows {

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A device between its two PLCs, each on a station of its own, for as long as it lives.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use weir_io::configuration::Configuration;
+use weir_io::measuring::flows::Flows;
+use weir_io::measuring::live::Ear;
+
+use super::network::{self, Station};
+use super::plcs::{CcLink, Profinet};
+use super::press::Press;
+
+/// The device.
+const PRESS: &str = include_str!("../../../examples/press.toml");
+const CONTROLLER: &str = "192.168.3.50/24";
+const MASTER: &str = "192.168.3.100/24";
+/// How long the device may take to start.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The stations and their cables.
+pub struct Site {
+    device: Station,
+    controller: Station,
+    master: Station,
+}
+
+impl Site {
+    /// Builds them, which this process does before it has a second thread.
+    pub fn build() -> Result<Self, String> {
+        network::build()?;
+        Ok(Self {
+            device: Station::new("device", None)?,
+            controller: Station::new("controller", Some(CONTROLLER))?,
+            master: Station::new("master", Some(MASTER))?,
+        })
+    }
+}
+
+/// The device, its application and its PLCs, running.
+pub struct Session {
+    folder: Folder,
+    device: Device,
+    press: Press,
+    /// The controller.
+    pub controller: Profinet,
+    /// The master.
+    pub master: CcLink,
+    /// What was heard on the device's cable so far.
+    pub heard: Arc<Mutex<Flows>>,
+    /// The device's.
+    pub configuration: Configuration,
+}
+
+impl Session {
+    /// Starts all; `fitting` are lines of the device's table of that name.
+    pub fn start(site: &Site, cycle: Duration, fitting: &str) -> Result<Self, String> {
+        let folder = Folder::new()?;
+        let (file, configuration) = folder.configuration(fitting)?;
+        let heard = listen(&site.device.port)?;
+        let mut device = Device::start(&site.device, &file, &folder.log())?;
+        let memory = &configuration.application.memory;
+        device.wait_for(memory)?;
+        let press = Press::start(memory)?;
+        let controller = Profinet::start(&site.controller, &configuration, cycle)?;
+        let master = CcLink::start(&site.master, &configuration, cycle)?;
+        Ok(Self { folder, device, press, controller, master, heard, configuration })
+    }
+
+    /// Fails if the device runs no more.
+    pub fn check(&mut self) -> Result<(), String> {
+        self.device.check()
+    }
+
+    /// Stops all. Answers what was heard, and what the device said.
+    pub fn stop(self) -> (Flows, String) {
+        self.controller.stop();
+        self.master.stop();
+        self.press.stop();
+        self.device.stop();
+        let log = fs::read_to_string(self.folder.log()).unwrap_or_default();
+        let heard = self.heard.lock().map(|mut flows| std::mem::take(&mut *flows)).unwrap_or_default();
+        (heard, log)
+    }
+}
+
+fn listen(port: &str) -> Result<Arc<Mutex<Flows>>, String> {
+    let ear = Ear::open(port).map_err(|error| error.to_string())?;
+    let heard = Arc::new(Mutex::new(Flows::default()));
+    let to = Arc::downgrade(&heard);
+    std::thread::spawn(move || {
+        // As long as somebody wants to know.
+        while let Some(heard) = to.upgrade() {
+            let each = |at, frame: &[u8]| {
+                if let Ok(mut flows) = heard.lock() {
+                    flows.add(at, frame);
+                }
+            };
+            if ear.listen(Duration::from_millis(100), each).is_err() {
+                break;
+            }
+        }
+    });
+    Ok(heard)
+}
+
+/// A folder of one run's own, which is gone after it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Result<Self, String> {
+        let path = std::env::temp_dir().join(format!("weir-io-{}", std::process::id()));
+        fs::create_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(Self(path))
+    }
+
+    /// The device, with all that it writes in this folder.
+    fn configuration(&self, fitting: &str) -> Result<(PathBuf, Configuration), String> {
+        let file = self.0.join("press.toml");
+        let application = format!("[application]\nmemory = {:?}\n", self.0.join("memory"));
+        let text = PRESS.replace("[application]\n", &application);
+        let text = format!("{text}\n[fitting]\nstate = {:?}\n{fitting}\n", self.0.join("state"));
+        fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))?;
+        let configuration = Configuration::read(&file).map_err(|error| error.to_string())?;
+        Ok((file, configuration))
+    }
+
+    fn log(&self) -> PathBuf {
+        self.0.join("log")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The device's processes.
+struct Device {
+    supervisor: Child,
+    log: PathBuf,
+}
+
+impl Device {
+    fn start(at: &Station, file: &Path, log: &Path) -> Result<Self, String> {
+        let failed = |error: std::io::Error| format!("the device cannot be started: {error}");
+        let program = std::env::current_exe().map_err(failed)?;
+        let to = File::create(log).map_err(failed)?;
+        let mut command = Command::new(program);
+        command.arg("run").arg(file).stdout(to.try_clone().map_err(failed)?).stderr(to);
+        let supervisor = at.namespace.within(|| command.spawn()).map_err(failed)?;
+        Ok(Self { supervisor, log: log.to_owned() })
+    }
+
+    fn wait_for(&mut self, memory: &Path) -> Result<(), String> {
+        let begin = Instant::now();
+        while !memory.exists() {
+            self.check()?;
+            if begin.elapsed() > PATIENCE {
+                return Err(format!("the device has no {} after {PATIENCE:?}", memory.display()));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(())
+    }
+
+    fn check(&mut self) -> Result<(), String> {
+        match self.supervisor.try_wait() {
+            Ok(None) => Ok(()),
+            _ => Err(format!("the device has ended: {}", fs::read_to_string(&self.log).unwrap_or_default().trim())),
+        }
+    }
+
+    fn end(&mut self) {
+        if let Some(id) = Pid::from_raw(self.supervisor.id() as i32) {
+            let _ = kill_process(id, Signal::TERM);
+        }
+        let _ = self.supervisor.wait();
+    }
+
+    fn stop(mut self) {
+        self.end();
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
