@@ -162,8 +162,8 @@ impl Group {
         orders: &Orders,
         report: &mut Report,
     ) -> Option<&[u8]> {
-        let is_over = now >= self.timer;
-        if !is_over && !(matches!(self.scan, Scan::Fast(_)) && self.is_complete()) {
+        let is_complete = matches!(self.scan, Scan::Fast(_)) && self.is_complete();
+        if now < self.timer && !is_complete {
             return None;
         }
         for n in 0..self.slaves.len() {
