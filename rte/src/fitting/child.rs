@@ -101,7 +101,8 @@ fn listen(handle: &Handle, name: &str) {
             Ok(Some(Message::Address(address))) => handle.address_changed(address),
             Ok(Some(Message::Counters)) => {
                 for (lane, counters) in handle.counters() {
-                    let counters = counters.iter().map(|(name, count)| format!("{name} {count}"));
+                    let counters = counters.iter().filter(|(_, count)| *count != 0);
+                    let counters = counters.map(|(name, count)| format!("{name} {count}"));
                     eprintln!("{name}: {lane}: {}", counters.collect::<Vec<_>>().join(", "));
                 }
             }

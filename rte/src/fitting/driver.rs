@@ -208,8 +208,8 @@ pub struct Driver {
     lane: Box<dyn Lane>,
     out: Out,
     timer: OwnedFd,
-    /// What the timer stands at.
-    armed: Option<Nanos>,
+    /// What the timer stands at, if it has not expired.
+    armed: Option<Option<Nanos>>,
     buffer: Box<[u8]>,
     commands: Receiver<Command>,
     own: Waker,
@@ -331,7 +331,7 @@ impl Driver {
     fn serve(&mut self, ready: &[epoll::Event]) -> Result<bool, Error> {
         for event in ready {
             match event.data.u64() {
-                // The lane was looked at; setting the timer anew makes it unreadable.
+                // The lane was looked at; setting the timer anew, also to never, makes it unreadable.
                 TOKEN_TIMER => {
                     self.armed = None;
                     if self.tick().is_some() {
@@ -363,7 +363,7 @@ impl Driver {
         let now = now();
         if let Some(due) = self.lane.due().filter(|due| *due <= now) {
             // A lane that wants to run again at once at its start names a time long ago; that is not lateness.
-            if self.armed == Some(due) {
+            if self.armed == Some(Some(due)) {
                 self.out.counts.late_ns_max = self.out.counts.late_ns_max.max(now - due);
             }
             self.lane.run(now, &mut self.out);
@@ -377,7 +377,7 @@ impl Driver {
             Some(tick) => Some((now() / tick + 1) * tick),
             None => self.lane.due(),
         };
-        if due == self.armed {
+        if self.armed == Some(due) {
             return Ok(());
         }
         // Zero would disarm it.
@@ -387,7 +387,7 @@ impl Driver {
             it_value: Timespec { tv_sec: (at / 1_000_000_000) as i64, tv_nsec: (at % 1_000_000_000) as i64 },
         };
         timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &timer)?;
-        self.armed = due;
+        self.armed = Some(due);
         Ok(())
     }
 

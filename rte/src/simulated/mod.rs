@@ -33,8 +33,21 @@ struct Member {
     may_change_address: bool,
 }
 
+/// What goes wrong on the wire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Trouble {
+    /// Of a thousand packets, that many are lost.
+    pub lost: u32,
+    /// Of a thousand packets, that many come twice.
+    pub doubled: u32,
+    /// A packet takes up to that much longer, so that one overtakes another.
+    pub longer: Nanos,
+}
+
 /// The network.
 pub struct Network {
+    trouble: Trouble,
+    draws: u64,
     now: Nanos,
     delay: Nanos,
     members: Vec<Member>,
@@ -49,6 +62,8 @@ impl Network {
     /// An empty one, in which everything takes `delay` from station to station.
     pub fn new(delay: Nanos) -> Self {
         Self {
+            trouble: Trouble::default(),
+            draws: 0,
             now: 1_000_000_000,
             delay,
             members: Vec::new(),
@@ -64,6 +79,11 @@ impl Network {
     pub fn forget(&mut self) {
         self.recording = false;
         self.seen.clear();
+    }
+
+    /// Has this go wrong from now on; `seed` says when.
+    pub fn trouble(&mut self, trouble: Trouble, seed: u64) {
+        (self.trouble, self.draws) = (trouble, seed);
     }
 
     /// The virtual time.
@@ -214,9 +234,26 @@ impl Network {
             return;
         }
         for to in (0..self.members.len()).filter(|to| *to != from || matches!(packet, Packet::Stream(..))) {
-            self.count += 1;
-            self.wire.push(Reverse((self.now + self.delay, self.count, to, packet.clone())));
+            let Trouble { lost, doubled, longer } = self.trouble;
+            if self.draw(1000) < u64::from(lost) {
+                continue;
+            }
+            let copies = if self.draw(1000) < u64::from(doubled) { 2 } else { 1 };
+            for _ in 0..copies {
+                self.count += 1;
+                let at = self.now + self.delay + self.draw(longer + 1);
+                self.wire.push(Reverse((at, self.count, to, packet.clone())));
+            }
         }
+    }
+
+    /// A number below `limit`, by splitmix64.
+    fn draw(&mut self, limit: u64) -> u64 {
+        self.draws = self.draws.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.draws;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ z >> 31) % limit
     }
 }
 

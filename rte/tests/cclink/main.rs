@@ -2,5 +2,7 @@
 //! CC-Link IE Field Basic as others see it: against captured traffic, in a network in virtual time, and under fire.
 
 mod captures;
+mod device;
+mod network;
 mod replay;
 mod wire;

@@ -7,6 +7,8 @@ mod call;
 mod connection;
 mod cyclic;
 mod lane;
+#[cfg(test)]
+mod life;
 mod plan;
 mod settings;
 mod statistics;

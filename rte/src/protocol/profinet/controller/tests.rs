@@ -11,7 +11,7 @@ use crate::application::image::{Image, Type};
 use crate::application::layout::{Layout, Order};
 
 /// That many bytes of inputs or outputs.
-fn data(bytes: usize) -> Data {
+pub(super) fn data(bytes: usize) -> Data {
     let mut image = Image::default();
     let mut layout = Layout::new(Order::Big);
     let names: Vec<String> = (0..bytes).map(|n| format!("b{n}")).collect();
@@ -22,7 +22,7 @@ fn data(bytes: usize) -> Data {
     Data { layout, names }
 }
 
-fn submodule(subslot: u16, ident: u32, inputs: usize, outputs: usize) -> Submodule {
+pub(super) fn submodule(subslot: u16, ident: u32, inputs: usize, outputs: usize) -> Submodule {
     let name = "test".to_owned();
     Submodule { subslot, ident, name, inputs: data(inputs), outputs: data(outputs), records: Vec::new() }
 }
