@@ -160,6 +160,7 @@ impl AcyclicLane {
     /// A connection is over.
     pub(super) fn end(&mut self, place: usize, why: Status, out: &mut dyn Outbox) {
         let Some(connection) = self.connections[place].take() else { return };
+        self.server.forget(*connection.peer().ip());
         // A controller that connects anew, or ended it, has no end any more that could be told.
         if why != Status::CONNECTED_ANEW && why != Status::ALARM_ERROR {
             out.frame(ALARMS, &connection.alarms[1].error(why));

@@ -141,6 +141,11 @@ impl Connection {
         }
     }
 
+    /// Where the controller is called.
+    pub fn peer(&self) -> SocketAddrV4 {
+        self.peer
+    }
+
     /// What records need to know.
     pub fn connected(&self) -> Connected<'_> {
         Connected { modules: &self.request.modules, diff: &self.diff }

@@ -2,7 +2,7 @@
 //! The RPC server: calls that came in fragments are put together, calls that came again get the same answer again.
 
 use std::collections::VecDeque;
-use std::net::SocketAddrV4;
+use std::net::{Ipv4Addr, SocketAddrV4};
 
 use crate::protocol::Nanos;
 use crate::protocol::profinet::wire::rpc::{
@@ -160,6 +160,12 @@ impl Server {
             datagrams.push(header.encode(part));
         }
         self.remember(now, to, call, datagrams, send);
+    }
+
+    /// A connection from there is over: whoever calls from there now does not want the old answers.
+    pub fn forget(&mut self, ip: Ipv4Addr) {
+        self.sessions.retain(|session| *session.client.0.ip() != ip);
+        self.partial.retain(|partial| *partial.client.0.ip() != ip);
     }
 
     /// Rejects a call that cannot be understood.
