@@ -2,7 +2,7 @@
 
 VENV := build/venv
 CLANG_FORMAT := clang-format-14
-C_FILES := $(shell git ls-files 'device/**/*.c' 'device/**/*.h' 'soc/**/*.c' 'soc/**/*.cpp' 'soc/**/*.h' 'nic/**/*.cpp' 'scenarios/library/*.c' 'scenarios/library/*.h' 'edge/c/**/*.c' 'edge/c/**/*.h')
+C_FILES := $(shell git ls-files 'device/**/*.c' 'device/**/*.h' 'soc/**/*.c' 'soc/**/*.cpp' 'soc/**/*.h' 'nic/**/*.cpp' 'scenarios/library/*.c' 'scenarios/library/*.h' 'edge/c/**/*.c' 'edge/c/**/*.h' 'rte/**/*.c' 'rte/**/*.h')
 SV_FILES := $(shell git ls-files 'nic/**/*.sv')
 
 help:
@@ -56,7 +56,7 @@ check-python: setup
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 
-test: check test-proof test-nic test-device test-examples test-edge
+test: check test-proof test-nic test-device test-examples test-edge test-rte
 
 test-proof: setup
 	@echo "== The library's eager half: no undefined behaviour, whatever the frame; and beside scapy"
@@ -86,6 +86,12 @@ test-edge: setup
 	@echo "== Offloading, with real processes"
 	cargo test --quiet --release --locked -p weir-edge --tests
 
+test-rte: setup
+	@echo "== The I/O device: captures, properties, hostile packets, real peers in network namespaces"
+	cargo test --quiet --release --locked -p weir-io --tests
+	@echo "== Its triple buffers: every interleaving"
+	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom cargo test --quiet --release --locked -p weir-io --lib model
+
 bench: setup
 	cargo bench --quiet --locked --bench speed
 	cargo bench --quiet --locked -p weir-edge --bench figures
@@ -94,4 +100,4 @@ board: setup
 	@echo "== Colorlight i9: LiteX, yosys, nextpnr"
 	@$(MAKE) --no-print-directory -C soc/board OUT=$(CURDIR)/build/board VENV=$(CURDIR)/$(VENV)
 
-.PHONY: help setup demo board check check-rust check-device check-edge-c check-nic check-python test test-proof test-nic test-device test-examples test-edge bench
+.PHONY: help setup demo board check check-rust check-device check-edge-c check-nic check-python test test-proof test-nic test-device test-examples test-edge test-rte bench
