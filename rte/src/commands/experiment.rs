@@ -51,7 +51,7 @@ pub fn run(arguments: &ExperimentArguments) -> Result<(), String> {
     let mut rows = Vec::new();
     for (name, fitting) in VARIANTS {
         eprintln!("{name}: {} ...", humantime::format_duration(arguments.during));
-        let mut session = Session::start(&site, arguments.cycle, fitting)?;
+        let mut session = Session::start(&site, arguments.cycle, fitting, None)?;
         let begin = Instant::now();
         let mut is_settled = false;
         while begin.elapsed() < START + arguments.during {

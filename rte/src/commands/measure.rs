@@ -49,6 +49,8 @@ pub struct Row {
     cycles: Cycles,
     /// Median, 99.9 % and longest response time in microseconds.
     response_us: Option<[f64; 3]>,
+    /// From the controller's Connect request to the first cyclic frame, in milliseconds.
+    start_ms: Option<f64>,
     /// Seconds since the first frame and the cycle that began there in milliseconds.
     points: Vec<(f64, f64)>,
     /// Deviations in microseconds and which share of the cycles has a larger one.
@@ -122,6 +124,7 @@ fn row(file: &Path, flow: Flow, seen: &[u64], flows: &Flows, cycle: Option<u64>)
         sorted.sort_unstable();
         [0.5, 0.999, 1.0].map(|share| quantile(&sorted, share) as f64 / 1e3)
     });
+    let start_ms = flows.started.get(&flow).map(|span| *span as f64 / 1e6);
     let first = *seen.first()?;
     let mut points: Vec<_> = intervals(seen).map(|(at, span)| ((at - first) as f64 / 1e9, span as f64 / 1e6)).collect();
     points.sort_by(|(_, one), (_, other)| other.total_cmp(one));
@@ -129,8 +132,15 @@ fn row(file: &Path, flow: Flow, seen: &[u64], flows: &Flows, cycle: Option<u64>)
     let points =
         points.iter().enumerate().filter(|(n, _)| *n < 100 || n % step == 0).map(|(_, point)| *point).collect();
     let capture = file.display().to_string();
-    let mut row =
-        Row { capture, flow: flow.to_string(), cycles: cycles(seen, cycle)?, response_us, points, tail: Vec::new() };
+    let mut row = Row {
+        capture,
+        flow: flow.to_string(),
+        cycles: cycles(seen, cycle)?,
+        response_us,
+        start_ms,
+        points,
+        tail: Vec::new(),
+    };
     row.tail = tail(seen, row.cycles.cycle_ms);
     Some(row)
 }
@@ -176,6 +186,9 @@ pub fn table(rows: &[Row]) -> String {
         if let Some([median, most, max]) = row.response_us {
             text +=
                 &format!("    answers after {median:.0} µs (median), {most:.0} µs (99.9 %), {max:.0} µs (longest)\n");
+        }
+        if let Some(ms) = row.start_ms {
+            text += &format!("    first frame {ms:.1} ms after the Connect request\n");
         }
         if of.interruptions > 0 {
             text += &format!("    {} silences of more than a second are left out\n", of.interruptions);

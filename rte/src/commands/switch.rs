@@ -49,8 +49,8 @@ pub fn run(arguments: &SwitchArguments) -> Result<(), String> {
 
 fn table(traffic: &Traffic) -> String {
     let mut text = format!(
-        "{:<8} {:<18} {:>8} {:>7} {:>9} {:>9} {:>9} {:>9} {:>9}  connection\n",
-        "port", "from", "frames", "lost", "min µs", "mean µs", "99.9 % µs", "max µs", "bound µs"
+        "{:<8} {:<18} {:>8} {:>7} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}  connection\n",
+        "port", "from", "frames", "lost", "min µs", "mean µs", "99.9 % µs", "max µs", "bound µs", "gap ms"
     );
     for discipline in Discipline::ALL {
         for (source, outcome) in traffic.sources.iter().zip(simulate(discipline, traffic)) {
@@ -65,13 +65,15 @@ fn row(discipline: Discipline, source: &Source, outcome: &Outcome, traffic: &Tra
     let us = |bit_times: Option<u64>| bit_times.map_or_else(|| "-".into(), |value| format!("{:.1}", traffic.us(value)));
     let mean = outcome.delays.iter().sum::<u64>().checked_div(outcome.delays.len() as u64);
     let bound = if source.is_stream { us(bound(discipline, source, traffic)) } else { String::new() };
+    let gap = if source.is_stream { format!("{:.2}", traffic.us(outcome.longest_gap) / 1e3) } else { String::new() };
     let connection = match source.is_stream {
-        false => "",
-        true if outcome.delays.is_empty() || outcome.longest_gap > source.watchdog * source.period => "lost",
-        true => "held",
+        false => String::new(),
+        true if outcome.delays.is_empty() => "lost".into(),
+        true if outcome.longest_gap > source.watchdog * source.period => lost(outcome, traffic),
+        true => "held".into(),
     };
     format!(
-        "{:<8} {:<18} {frames:>8} {:>7} {:>9} {:>9} {:>9} {:>9} {bound:>9}  {connection}\n",
+        "{:<8} {:<18} {frames:>8} {:>7} {:>9} {:>9} {:>9} {:>9} {bound:>9} {gap:>9}  {connection}\n",
         discipline.name(),
         source.name,
         outcome.lost,
@@ -80,6 +82,16 @@ fn row(discipline: Discipline, source: &Source, outcome: &Outcome, traffic: &Tra
         us(outcome.quantile(0.999)),
         us(outcome.delays.iter().max().copied()),
     )
+}
+
+/// When frames come again after the last load that ends before the simulation does.
+fn lost(outcome: &Outcome, traffic: &Traffic) -> String {
+    let loads = traffic.sources.iter().filter(|source| !source.is_stream && source.until < traffic.span);
+    let again = loads.map(|source| source.until).max().and_then(|end| {
+        let next = outcome.arrivals.iter().find(|at| **at >= end)?;
+        Some(format!("lost, again {:.1} ms after the load", traffic.us(next - end) / 1e3))
+    });
+    again.unwrap_or_else(|| "lost".into())
 }
 
 fn apply(commands: &str) -> Result<(), String> {

@@ -14,6 +14,8 @@ const IPV4: u16 = 0x0800;
 const CYCLIC: RangeInclusive<u16> = 0x8000..=0xF7FF;
 const UDP: u8 = 17;
 const CCLINK: u16 = 61_450;
+/// PROFINET's connections.
+const RPC: u16 = 34_964;
 /// First words of a CC-Link IE Field Basic request and response.
 const REQUEST: u16 = 0x5000;
 const RESPONSE: u16 = 0xD000;
@@ -57,16 +59,25 @@ pub struct Flows {
     pub seen: BTreeMap<Flow, Vec<u64>>,
     /// Nanoseconds from a CC-Link request to a slave's response.
     pub responses: BTreeMap<Flow, Vec<u64>>,
+    /// Nanoseconds from a PROFINET Connect request to the flow's first frame after it.
+    pub started: BTreeMap<Flow, u64>,
     /// All frames, cyclic or not.
     pub frames: u64,
     asked: Option<u64>,
+    connecting: Option<u64>,
 }
 
 impl Flows {
     /// Adds a frame.
     pub fn add(&mut self, at: u64, frame: &[u8]) {
         self.frames += 1;
-        let Some(flow) = recognise(frame) else { return };
+        let Some(flow) = recognise(frame) else {
+            if is_connect(frame) {
+                self.connecting = Some(at);
+                self.started.clear();
+            }
+            return;
+        };
         match flow {
             Flow::CcLinkMaster(..) => self.asked = Some(at),
             Flow::CcLinkSlave(_) => {
@@ -74,7 +85,11 @@ impl Flows {
                     self.responses.entry(flow).or_default().push(at.saturating_sub(asked));
                 }
             }
-            Flow::Profinet(..) => {}
+            Flow::Profinet(..) => {
+                if let Some(connecting) = self.connecting {
+                    self.started.entry(flow).or_insert(at.saturating_sub(connecting));
+                }
+            }
         }
         self.seen.entry(flow).or_default().push(at);
     }
@@ -93,14 +108,28 @@ fn recognise(frame: &[u8]) -> Option<Flow> {
     }
 }
 
-fn recognise_udp(packet: &[u8]) -> Option<Flow> {
+/// Whether it asks a PROFINET device for a connection: a DCE/RPC request (version 4, type 0) with operation 0.
+fn is_connect(frame: &[u8]) -> bool {
+    let datagram = frame.get(14..).filter(|_| word(frame, 12) == Some(IPV4)).and_then(udp);
+    datagram.is_some_and(|(_, ports, payload)| {
+        let operation = payload.get(68..70).map(|operation| if payload[4] == 0 { operation[1] } else { operation[0] });
+        ports[1] == RPC && payload.starts_with(&[4, 0]) && operation == Some(0)
+    })
+}
+
+/// Sender, ports and payload of a UDP packet.
+fn udp(packet: &[u8]) -> Option<(Ipv4Addr, [u16; 2], &[u8])> {
     let header = usize::from(packet.first()? & 0xF) * 4;
     let from = Ipv4Addr::from(<[u8; 4]>::try_from(packet.get(12..16)?).ok()?);
-    let datagram = packet.get(header..)?;
-    if *packet.get(9)? != UDP || (word(datagram, 0)? != CCLINK && word(datagram, 2)? != CCLINK) {
+    let datagram = packet.get(header..).filter(|_| packet.get(9) == Some(&UDP))?;
+    Some((from, [word(datagram, 0)?, word(datagram, 2)?], datagram.get(8..)?))
+}
+
+fn recognise_udp(packet: &[u8]) -> Option<Flow> {
+    let (from, ports, payload) = udp(packet)?;
+    if !ports.contains(&CCLINK) {
         return None;
     }
-    let payload = datagram.get(8..)?;
     match word(payload, 0)? {
         REQUEST => Some(Flow::CcLinkMaster(from, *payload.get(51)?)),
         RESPONSE => Some(Flow::CcLinkSlave(from)),

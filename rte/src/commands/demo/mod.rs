@@ -34,6 +34,9 @@ pub struct DemoArguments {
     /// Write scatter plot, distribution and table into one HTML file
     #[arg(long)]
     html: Option<PathBuf>,
+    /// Write all frames on the device's cable into a capture (pcap)
+    #[arg(long)]
+    capture: Option<PathBuf>,
 }
 
 /// Runs it; the error is one line.
@@ -44,7 +47,7 @@ pub fn run(arguments: &DemoArguments) -> Result<(), String> {
     println!("  device      weir-io run rte/examples/press.toml: PROFINET, CC-Link IE Field Basic and Modbus/TCP");
     println!("  controller  our PROFINET controller, cycle {cycle}");
     println!("  master      our CC-Link master, cycle {cycle}\n");
-    let mut session = Session::start(&site, arguments.cycle, "")?;
+    let mut session = Session::start(&site, arguments.cycle, "", arguments.capture.as_deref())?;
     let watched = watch(&mut session, arguments.during);
     let (flows, log) = session.stop();
     println!("\nthe device said:");

@@ -2,11 +2,14 @@
 //! A device between its two PLCs, each on a station of its own, for as long as it lives.
 
 use std::fs::{self, File};
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use pcap_file::TsResolution;
+use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use rustix::process::{Pid, Signal, kill_process};
 use weir_io::configuration::Configuration;
 use weir_io::measuring::flows::Flows;
@@ -59,10 +62,12 @@ pub struct Session {
 
 impl Session {
     /// Starts all; `fitting` are lines of the device's table of that name.
-    pub fn start(site: &Site, cycle: Duration, fitting: &str) -> Result<Self, String> {
+    ///
+    /// With a file for the capture, all frames on the device's cable are written into it.
+    pub fn start(site: &Site, cycle: Duration, fitting: &str, capture: Option<&Path>) -> Result<Self, String> {
         let folder = Folder::new()?;
         let (file, configuration) = folder.configuration(fitting)?;
-        let heard = listen(&site.device.port)?;
+        let heard = listen(&site.device.port, capture)?;
         let mut device = Device::start(&site.device, &file, &folder.log())?;
         let memory = &configuration.application.memory;
         device.wait_for(memory)?;
@@ -89,7 +94,8 @@ impl Session {
     }
 }
 
-fn listen(port: &str) -> Result<Arc<Mutex<Flows>>, String> {
+fn listen(port: &str, capture: Option<&Path>) -> Result<Arc<Mutex<Flows>>, String> {
+    let mut writer = capture.map(open).transpose()?;
     let ear = Ear::open(port).map_err(|error| error.to_string())?;
     let heard = Arc::new(Mutex::new(Flows::default()));
     let to = Arc::downgrade(&heard);
@@ -100,6 +106,11 @@ fn listen(port: &str) -> Result<Arc<Mutex<Flows>>, String> {
                 if let Ok(mut flows) = heard.lock() {
                     flows.add(at, frame);
                 }
+                if let Some(writer) = &mut writer {
+                    let packet = PcapPacket::new(Duration::from_nanos(at), frame.len() as u32, frame);
+                    // A full disk ends the capture, not the demo.
+                    let _ = writer.write_packet(&packet);
+                }
             };
             if ear.listen(Duration::from_millis(100), each).is_err() {
                 break;
@@ -107,6 +118,13 @@ fn listen(port: &str) -> Result<Arc<Mutex<Flows>>, String> {
         }
     });
     Ok(heard)
+}
+
+fn open(path: &Path) -> Result<PcapWriter<BufWriter<File>>, String> {
+    let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let file = File::create(path).map_err(|error| failed(&error))?;
+    let header = PcapHeader { ts_resolution: TsResolution::NanoSecond, ..PcapHeader::default() };
+    PcapWriter::with_header(BufWriter::new(file), header).map_err(|error| failed(&error))
 }
 
 /// A folder of one run's own, which is gone after it.

@@ -17,7 +17,8 @@ pub struct Outcome {
     pub lost: u64,
     /// The longest time between two frames at the receiver, in bit times.
     pub longest_gap: u64,
-    arrived: u64,
+    /// When its frames were at the receiver, in bit times.
+    pub arrivals: Vec<u64>,
 }
 
 /// An asynchronous shaper's state for one stream (IEEE 802.1Qcr, 8.6.11.3).
@@ -66,10 +67,10 @@ pub fn simulate(discipline: Discipline, traffic: &Traffic) -> Vec<Outcome> {
 
 impl Outcome {
     fn arrive(&mut self, at: u64, sent: u64) {
-        if !self.delays.is_empty() {
-            self.longest_gap = self.longest_gap.max(at - self.arrived);
+        if let Some(before) = self.arrivals.last() {
+            self.longest_gap = self.longest_gap.max(at - before);
         }
-        self.arrived = at;
+        self.arrivals.push(at);
         self.delays.push(at - sent);
     }
 
