@@ -44,6 +44,12 @@ enum Command {
         #[arg(long)]
         cpu: Option<usize>,
     },
+    /// Runs a device's application, if it is a plug-in; for `weir-io run`
+    #[command(hide = true)]
+    Plugin {
+        /// The configuration
+        file: PathBuf,
+    },
     Describe(commands::describe::DescribeArguments),
     Demo(commands::demo::DemoArguments),
     Experiment(commands::experiment::ExperimentArguments),
@@ -59,6 +65,7 @@ fn main() -> ExitCode {
         Command::Describe(arguments) => commands::describe::run(&arguments),
         Command::Experiment(arguments) => commands::experiment::run(&arguments),
         Command::Demo(arguments) => commands::demo::run(&arguments),
+        Command::Plugin { file } => commands::run::plugin(&file),
         Command::Switch(arguments) => commands::switch::run(&arguments),
         Command::Measure(arguments) => commands::measure::run(&arguments),
     };

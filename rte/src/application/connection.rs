@@ -3,6 +3,7 @@
 //! same for C.
 
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 
 use super::description::Description;
@@ -30,6 +31,8 @@ pub struct Connection {
     doors: Vec<Door>,
     inputs: Vec<u8>,
     outputs: Vec<Received>,
+    /// Where outputs lie that a protocol has, and which.
+    owned: Vec<(Range<usize>, usize)>,
     /// Given back when all else is gone.
     _presence: Presence,
 }
@@ -53,7 +56,11 @@ impl Connection {
             description.endpoints.iter().map(|_| Received { state: 0, image: description.safe.values.clone() });
         let outputs = outputs.collect();
         let inputs = vec![0; description.inputs.bytes()];
-        Ok(Self { memory, doors, inputs, outputs, description, _presence: presence })
+        let owned = description.outputs.points().filter_map(|(name, point)| {
+            Some((point.offset..point.offset + point.kind.bytes(), *description.owners.get(name)?))
+        });
+        let owned = owned.collect();
+        Ok(Self { memory, doors, inputs, outputs, owned, description, _presence: presence })
     }
 
     /// What the device consists of.
@@ -86,6 +93,11 @@ impl Connection {
         true
     }
 
+    /// The image of inputs, for one who knows where each lies.
+    pub fn inputs_mut(&mut self) -> &mut [u8] {
+        &mut self.inputs
+    }
+
     /// Hands all inputs to all protocols, as one image; `good` is what the PLCs are told of them.
     pub fn publish(&mut self, now: Nanos, good: bool) {
         for door in &mut self.doors {
@@ -104,6 +116,14 @@ impl Connection {
             if !is_fresh {
                 safe.apply(&mut received.image);
             }
+        }
+    }
+
+    /// All outputs in one image, whatever protocol each belongs to, as of the last [`Self::refresh`].
+    pub fn outputs(&self, image: &mut [u8]) {
+        image.copy_from_slice(&self.description.safe.values);
+        for (from, owner) in &self.owned {
+            image[from.clone()].copy_from_slice(&self.outputs[*owner].image[from.clone()]);
         }
     }
 

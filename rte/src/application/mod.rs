@@ -12,5 +12,6 @@ pub mod endpoint;
 pub mod image;
 pub mod layout;
 pub mod memory;
+pub mod plugin;
 pub mod rotation;
 pub mod triple_buffer;

@@ -19,10 +19,11 @@ use super::address::Owner;
 use super::cpuset::{Hierarchy, Set};
 use super::interface::Interface;
 use super::message::{self, Message};
+use super::plugin;
 use super::policy;
 use super::protocols::{Protocol, cyclic_lanes, protocols};
 use super::system::now;
-use crate::application::endpoint::Endpoint;
+use crate::application::endpoint::{Door, Endpoint};
 use crate::application::memory::Memory;
 use crate::configuration::{Configuration, Cpu, Fitting, Policy};
 use crate::protocol::Address;
@@ -112,6 +113,11 @@ impl<'a> Supervisor<'a> {
             let endpoint = Some(endpoint);
             jobs.push(Job { name: protocol.name, arguments, endpoint, owner, process: None, delay, next });
         }
+        if configuration.application.plugin.is_some() {
+            let arguments = vec!["plugin".to_owned(), file.display().to_string()];
+            let (delay, next, name) = (DELAYS[0], Instant::now(), plugin::NAME.to_owned());
+            jobs.push(Job { name, arguments, endpoint: None, owner: 0, process: None, delay, next });
+        }
         Ok(Self { configuration, program, memory, owners, set, jobs, looked: Instant::now() })
     }
 
@@ -190,13 +196,15 @@ impl<'a> Supervisor<'a> {
         for job in &mut self.jobs {
             let Some(process) = &mut job.process else { continue };
             let Ok(Some(status)) = process.child.try_wait() else { continue };
-            if let Some(endpoint) = job.endpoint {
-                lose(self.configuration, &self.memory, endpoint);
+            match job.endpoint {
+                Some(endpoint) => lose(self.configuration, &self.memory, endpoint),
+                None => lose_inputs(&self.memory),
             }
             if process.since.elapsed() >= GOOD_RUN {
                 job.delay = DELAYS[0];
             }
-            tell(&format!("{}: {}; its outputs are safe; again in {:?}", job.name, what_happened(status), job.delay));
+            let safe = if job.endpoint.is_some() { " its outputs are safe;" } else { "" };
+            tell(&format!("{}: {};{safe} again in {:?}", job.name, what_happened(status), job.delay));
             job.process = None;
             job.next = Instant::now() + job.delay;
             job.delay = DELAYS[1].min(2 * job.delay);
@@ -336,6 +344,14 @@ fn place(configuration: &Configuration) -> Result<Place, Error> {
 fn lose(configuration: &Configuration, memory: &Memory, endpoint: usize) {
     let stale_after = configuration.application.stale_after;
     Endpoint::new(memory, endpoint, configuration.points.safe.clone(), stale_after, now());
+}
+
+/// Tells all protocols that the inputs of an application that is dead are not good.
+fn lose_inputs(memory: &Memory) {
+    let image = vec![0; memory.plan().inputs];
+    for endpoint in 0..memory.plan().endpoints {
+        Door::new(memory, endpoint).publish(now(), false, &image);
+    }
 }
 
 fn start(program: &Path, arguments: &[String], address: Address) -> io::Result<Process> {
