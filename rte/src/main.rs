@@ -50,9 +50,11 @@ enum Command {
         /// The configuration
         file: PathBuf,
     },
-    Describe(commands::describe::DescribeArguments),
     Demo(commands::demo::DemoArguments),
     Experiment(commands::experiment::ExperimentArguments),
+    Dcp(commands::dcp::DcpArguments),
+    Describe(commands::describe::DescribeArguments),
+    ProfinetController(Box<commands::profinet_controller::ControllerArguments>),
     Switch(commands::switch::SwitchArguments),
     Measure(commands::measure::MeasureArguments),
 }
@@ -62,6 +64,8 @@ fn main() -> ExitCode {
         Command::Check { file } => check(&file),
         Command::Run { file } => commands::run::run(&file),
         Command::Protocol { file, name, set, cpu } => commands::run::protocol(&file, &name, &Place { set, cpu }),
+        Command::Dcp(arguments) => commands::dcp::run(&arguments),
+        Command::ProfinetController(arguments) => commands::profinet_controller::run(&arguments),
         Command::Describe(arguments) => commands::describe::run(&arguments),
         Command::Experiment(arguments) => commands::experiment::run(&arguments),
         Command::Demo(arguments) => commands::demo::run(&arguments),

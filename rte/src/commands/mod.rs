@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the user can ask `weir-io` to do.
 
+pub mod dcp;
 pub mod demo;
 pub mod describe;
 pub mod experiment;
 pub mod measure;
+pub mod profinet_controller;
 pub mod run;
 pub mod switch;

@@ -3,12 +3,13 @@
 //!
 //! [`model`] is what a device is, [`device`] its connections with controllers; [`discovery`] is the lane that is found,
 //! named and addressed; [`station`] what these lanes tell one another of it. [`gsdml`] describes the device to
-//! engineering tools. [`controller`] is the other side, as a tool.
+//! engineering tools. [`controller`] is the other side and [`finder`] asks who is there, as tools.
 
 pub mod controller;
 pub mod counters;
 pub mod device;
 pub mod discovery;
+pub mod finder;
 pub mod gsdml;
 pub mod model;
 pub mod name;
