@@ -2,12 +2,14 @@
 //! `weir-io demo`: a device with two PLCs on this machine, both at 1 ms, on one port and one address.
 
 mod network;
+mod panel;
 mod plcs;
 mod press;
 pub mod session;
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -46,7 +48,8 @@ pub fn run(arguments: &DemoArguments) -> Result<(), String> {
     println!("a switch, and at it, each in a network namespace of its own:");
     println!("  device      weir-io run rte/examples/press.toml: PROFINET, CC-Link IE Field Basic and Modbus/TCP");
     println!("  controller  our PROFINET controller, cycle {cycle}");
-    println!("  master      our CC-Link master, cycle {cycle}\n");
+    println!("  master      our CC-Link master, cycle {cycle}, with two slaves: the device has two addresses");
+    println!("  panel       a Modbus/TCP client, 50 requests a second\n");
     let mut session = Session::start(&site, arguments.cycle, "", arguments.capture.as_deref())?;
     let watched = watch(&mut session, arguments.during);
     let (flows, log) = session.stop();
@@ -60,7 +63,8 @@ pub fn run(arguments: &DemoArguments) -> Result<(), String> {
 
 /// Has the PLCs' programs run, and tells each second how it is.
 fn watch(session: &mut Session, during: Duration) -> Result<(), String> {
-    println!("{:>4}  {:<30} {:<32} mean cycle and largest deviation of the last second", "s", "PROFINET", "CC-Link");
+    let heading = format!("{:>4}  {:<26} {:<30} {:<14}", "s", "PROFINET", "CC-Link", "Modbus/TCP");
+    println!("{heading} mean cycle and largest deviation of the last second");
     let begin = Instant::now();
     let mut next = Duration::from_secs(1);
     let mut shown = 0;
@@ -90,8 +94,11 @@ pub fn turn(session: &mut Session, since: Duration) -> Result<String, String> {
         .get("speed_now")
         .map_or(0, |point| u16::from_ne_bytes([inputs[point.offset], inputs[point.offset + 1]]));
     let profinet = format!("{phase:?}, speed {speed} → {speed_now}");
-    let cclink = format!("{scan:?}{}, sees speed {seen}", if connected { "" } else { ", no slave" });
-    Ok(format!("{profinet:<30} {cclink:<32}"))
+    let cclink = format!("{scan:?}, {connected} slaves, sees {seen}");
+    let panel = &session.panel.seen;
+    let (answers, speed) = (panel.answers.load(Ordering::Relaxed), panel.speed.load(Ordering::Relaxed));
+    let panel = format!("{answers}, sees {speed}");
+    Ok(format!("{profinet:<26} {cclink:<30} {panel:<14}"))
 }
 
 /// The last second's cycles of all flows.

@@ -97,11 +97,15 @@ impl CcLink {
     /// Starts it on its station, for the device of that configuration.
     pub fn start(at: &Station, device: &Configuration, cycle: Duration) -> Result<Self, String> {
         let slave = device.cclink.first().cloned().ok_or("the demo's device has no [[cclink]]")?;
-        let ip = slave.address.or(device.device.address).ok_or("the demo's device has no address")?.ip;
+        let slaves = device.cclink.iter().map(|slave| {
+            let ip = slave.address.or(device.device.address).ok_or("the demo's device has no address")?.ip;
+            Ok(SlaveSettings { ip, stations: slave.settings.stations })
+        });
+        let slaves = slaves.collect::<Result<Vec<_>, String>>()?;
         let cycle = u16::try_from(cycle.as_millis()).map_err(|_| "a CC-Link cycle is 1 to 2000 ms")?;
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
         let settings = master::Settings {
-            groups: vec![vec![SlaveSettings { ip, stations: slave.settings.stations }]],
+            groups: vec![slaves],
             version: 2,
             scan: Scan::Constant(cycle),
             timeout_count: WATCHDOG,
@@ -113,9 +117,9 @@ impl CcLink {
         Ok(Self { desk, lanes, slave })
     }
 
-    /// One turn of its program: writes `force` and switches the lamp. Tells whether there is a connection, and the words
-    /// of an input.
-    pub fn turn(&mut self, force: i16) -> (master::Phase, bool, u16) {
+    /// One turn of its program: writes `force` and switches the lamp. Tells how far it is, with how many slaves, and what it
+    /// reads of the speed.
+    pub fn turn(&mut self, force: i16) -> (master::Phase, usize, u16) {
         let word = |points: &[weir_io::configuration::Placed], name: &str| {
             points.iter().find(|placed| placed.name == name).map_or(0, |placed| placed.at)
         };
@@ -128,7 +132,7 @@ impl CcLink {
         });
         let at = word(&self.slave.rwr, "speed_now") * 2;
         self.desk.report.newest(|report, _| {
-            let connected = report.slaves.iter().any(|slave| slave.connected);
+            let connected = report.slaves.iter().filter(|slave| slave.connected).count();
             let word = report.rwr.get(at..at + 2).map_or(0, |bytes| u16::from_le_bytes([bytes[0], bytes[1]]));
             (report.phase, connected, word)
         })

@@ -3,6 +3,7 @@
 
 use std::fs::{self, File};
 use std::io::BufWriter;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::{Arc, Mutex};
@@ -16,6 +17,7 @@ use weir_io::measuring::flows::Flows;
 use weir_io::measuring::live::Ear;
 
 use super::network::{self, Station};
+use super::panel::Panel;
 use super::plcs::{CcLink, Profinet};
 use super::press::Press;
 
@@ -23,6 +25,8 @@ use super::press::Press;
 const PRESS: &str = include_str!("../../../examples/press.toml");
 const CONTROLLER: &str = "192.168.3.50/24";
 const MASTER: &str = "192.168.3.100/24";
+const PANEL: &str = "192.168.3.200/24";
+const DEVICE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 168, 3, 20)), 502);
 /// How long the device may take to start.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -31,6 +35,7 @@ pub struct Site {
     device: Station,
     controller: Station,
     master: Station,
+    panel: Station,
 }
 
 impl Site {
@@ -41,6 +46,7 @@ impl Site {
             device: Station::new("device", None)?,
             controller: Station::new("controller", Some(CONTROLLER))?,
             master: Station::new("master", Some(MASTER))?,
+            panel: Station::new("panel", Some(PANEL))?,
         })
     }
 }
@@ -54,6 +60,8 @@ pub struct Session {
     pub controller: Profinet,
     /// The master.
     pub master: CcLink,
+    /// The panel.
+    pub panel: Panel,
     /// What was heard on the device's cable so far.
     pub heard: Arc<Mutex<Flows>>,
     /// The device's.
@@ -74,7 +82,8 @@ impl Session {
         let press = Press::start(memory)?;
         let controller = Profinet::start(&site.controller, &configuration, cycle)?;
         let master = CcLink::start(&site.master, &configuration, cycle)?;
-        Ok(Self { folder, device, press, controller, master, heard, configuration })
+        let panel = Panel::start(&site.panel, DEVICE);
+        Ok(Self { folder, device, press, controller, master, panel, heard, configuration })
     }
 
     /// Fails if the device runs no more.
@@ -84,6 +93,7 @@ impl Session {
 
     /// Stops all. Answers what was heard, and what the device said.
     pub fn stop(self) -> (Flows, String) {
+        self.panel.stop();
         self.controller.stop();
         self.master.stop();
         self.press.stop();
