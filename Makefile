@@ -95,6 +95,7 @@ test-rte: setup
 bench: setup
 	cargo bench --quiet --locked --bench speed
 	cargo bench --quiet --locked -p weir-edge --bench figures
+	cargo bench --quiet --locked -p weir-io --bench figures
 
 board: setup
 	@echo "== Colorlight i9: LiteX, yosys, nextpnr"

@@ -56,6 +56,7 @@ enum Command {
     Describe(commands::describe::DescribeArguments),
     ProfinetController(Box<commands::profinet_controller::ControllerArguments>),
     Switch(commands::switch::SwitchArguments),
+    Tune(commands::tune::TuneArguments),
     Measure(commands::measure::MeasureArguments),
 }
 
@@ -70,6 +71,7 @@ fn main() -> ExitCode {
         Command::Experiment(arguments) => commands::experiment::run(&arguments),
         Command::Demo(arguments) => commands::demo::run(&arguments),
         Command::Plugin { file } => commands::run::plugin(&file),
+        Command::Tune(arguments) => commands::tune::run(&arguments),
         Command::Switch(arguments) => commands::switch::run(&arguments),
         Command::Measure(arguments) => commands::measure::run(&arguments),
     };

@@ -47,7 +47,7 @@ static int set(struct weir_io *io, int count, char **arguments)
 
 static int write_images(struct weir_io *io, uint32_t from, uint32_t count)
 {
-    struct weir_io_point inputs[64];
+    struct weir_io_point inputs[64] = {0};
     size_t of = 0;
     const char *name;
     while (of < 64 && (name = weir_io_input_name(io, of)))
@@ -62,7 +62,7 @@ static int write_images(struct weir_io *io, uint32_t from, uint32_t count)
 
 static int read_images(struct weir_io *io, double last)
 {
-    struct weir_io_point outputs[64];
+    struct weir_io_point outputs[64] = {0};
     size_t of = 0;
     const char *name;
     while (of < 64 && (name = weir_io_output_name(io, of)))

@@ -9,3 +9,4 @@ pub mod measure;
 pub mod profinet_controller;
 pub mod run;
 pub mod switch;
+pub mod tune;

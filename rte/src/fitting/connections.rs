@@ -21,6 +21,8 @@ struct Connection {
     backlog: VecDeque<u8>,
     /// Is closed as soon as the backlog is empty.
     closing: bool,
+    /// Something was received.
+    spoke: bool,
 }
 
 /// What can be done for a connection.
@@ -63,7 +65,10 @@ impl Connections {
     pub fn accept(&mut self, epoll: &OwnedFd, token: impl Fn(u32) -> u64) -> Option<bool> {
         let socket = accept_with(&self.listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK).ok()?;
         if self.open.len() >= self.limit {
-            return Some(false);
+            // One that never said anything, of which the lane does not know, makes room: or else a few of these would
+            // keep everybody out.
+            let Some(silent) = self.open.iter().position(|connection| !connection.spoke) else { return Some(false) };
+            self.open.swap_remove(silent);
         }
         // An answer is small and somebody waits for it. If it cannot be had, the connection works all the same.
         let _ = sockopt::set_tcp_nodelay(&socket, true);
@@ -73,7 +78,13 @@ impl Connections {
         if epoll::add(epoll, &socket, data, EventFlags::IN | EventFlags::RDHUP).is_err() {
             return Some(false);
         }
-        self.open.push(Connection { number: self.next, socket, backlog: VecDeque::new(), closing: false });
+        self.open.push(Connection {
+            number: self.next,
+            socket,
+            backlog: VecDeque::new(),
+            closing: false,
+            spoke: false,
+        });
         Some(true)
     }
 
@@ -92,7 +103,10 @@ impl Connections {
         }
         match recv(&self.open[at].socket, buffer, RecvFlags::DONTWAIT) {
             Ok((0, _)) => {}
-            Ok((bytes, _)) => return Ok(bytes),
+            Ok((bytes, _)) => {
+                self.open[at].spoke = true;
+                return Ok(bytes);
+            }
             Err(Errno::WOULDBLOCK | Errno::INTR) => return Err(io::ErrorKind::WouldBlock.into()),
             Err(_) => {}
         }

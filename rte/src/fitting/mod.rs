@@ -25,6 +25,8 @@ pub mod store;
 pub mod supervisor;
 pub mod switch;
 pub mod system;
+pub mod tune;
+pub mod wakeup;
 
 use std::fmt;
 

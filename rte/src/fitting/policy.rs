@@ -161,11 +161,19 @@ fn pin(cpu: usize) -> Result<(), Error> {
     sched_setaffinity(None, &set).map_err(|error| Error::new(format!("CPU {cpu} cannot be had: {error}")))
 }
 
-fn fifo() -> Result<(), Error> {
+/// Gives the calling thread `SCHED_FIFO`.
+///
+/// # Errors
+/// Why not, and the way out.
+pub fn fifo() -> Result<(), Error> {
     set_policy(libc::SCHED_FIFO, FIFO_PRIORITY, 0, 0).map_err(|error| explain("SCHED_FIFO", &error))
 }
 
-fn deadline(runtime: Nanos, cycle: Nanos) -> Result<(), Error> {
+/// Gives the calling thread `SCHED_DEADLINE` with a runtime in each cycle.
+///
+/// # Errors
+/// Why not, and the way out.
+pub fn deadline(runtime: Nanos, cycle: Nanos) -> Result<(), Error> {
     let what = format!("SCHED_DEADLINE with {} us of {} us", runtime / 1_000, cycle / 1_000);
     set_policy(libc::SCHED_DEADLINE, 0, runtime, cycle).map_err(|error| explain(&what, &error))
 }

@@ -76,7 +76,7 @@ def pipelined(address):
 
 
 def crowd(address):
-    """Eight at once are served, one of which is there already; the ninth is not."""
+    """Eight at once are served, one of which is there already; not the ninth. The silent keep nobody out."""
     crowd = [client(address) for _ in range(7)]
     for one in crowd:
         assert check(one.read_holding_registers(124, count=1)).registers == [7]
@@ -88,6 +88,11 @@ def crowd(address):
     except ModbusException:
         pass
     for one in crowd:
+        one.close()
+    silent = [socket.create_connection((address, PORT), 3) for _ in range(20)]
+    late = client(address)
+    assert check(late.read_holding_registers(124, count=1)).registers == [7]
+    for one in [*silent, late]:
         one.close()
 
 
