@@ -19,7 +19,7 @@ fn all_protocols_exchange_data_at_once() {
         return;
     }
     assert!(output.status.success(), "{error}");
-    let last = text.lines().filter(|line| line.contains("Scanning, 2 slaves")).next_back();
+    let last = text.lines().rfind(|line| line.contains("Scanning, 2 slaves"));
     let last = last.unwrap_or_else(|| panic!("the master never had its slaves:\n{text}"));
     assert!(last.contains("Data, speed"), "{text}");
     let flows =
