@@ -3,6 +3,9 @@
 
 mod captures;
 mod device;
+mod endurance;
+mod hostile;
 mod network;
+mod properties;
 mod replay;
 mod wire;
