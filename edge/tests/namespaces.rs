@@ -132,7 +132,7 @@ fn nothing_is_left_of_a_demo_that_is_killed_or_interrupted() {
             nodes = nodes_of(pid);
             nodes.len() == NODES
         });
-        let folder = std::env::temp_dir().join(format!("weir-edge-{pid}"));
+        let folder = std::env::temp_dir().join(format!("weir-edge-run-{pid}"));
         eventually("all have read the key", || !folder.exists());
         let own = network_of(std::process::id());
         let networks: HashSet<PathBuf> = nodes.iter().filter_map(|node| network_of(*node)).collect();

@@ -41,7 +41,7 @@ fn all_shipped_scenarios_can_be_read() {
 
 #[test]
 fn an_accepted_task_is_in_time_and_as_many_are_accepted_as_the_link_allows() {
-    // Of ten devices 0.885 could be done by an oracle, of fifty 0.76 (docs/experiments/thesis-8.md).
+    // Of ten devices 0.885 could be done by an oracle, of fifty 0.747 (docs/experiments/thesis-8.md).
     for (scheduler, clients, success) in
         [("U 1", "10", 0.85), ("nodes, U 1", "10", 0.84), ("U 1", "50", 0.66), ("nodes, U 1", "50", 0.65)]
     {

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 use signal_hook::consts::SIGCONT;
 
+use super::say::say;
+
 /// What `--hold` sleeps at a time.
 const SLICE: Duration = Duration::from_millis(1);
 
@@ -32,7 +34,7 @@ pub fn run(arguments: &ComputeArguments) -> ExitCode {
     });
     match done {
         Ok(line) => {
-            println!("{line}");
+            say!("{line}");
             ExitCode::SUCCESS
         }
         Err(error) => {

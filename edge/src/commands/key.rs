@@ -7,11 +7,13 @@ use std::process::ExitCode;
 use rand::TryRng;
 use rand::rngs::SysRng;
 
+use super::say::say;
+
 /// Prints 64 hexadecimal digits from the operating system's generator.
 pub fn run() -> ExitCode {
     match digits() {
         Ok(digits) => {
-            println!("{digits}");
+            say!("{digits}");
             ExitCode::SUCCESS
         }
         Err(error) => {

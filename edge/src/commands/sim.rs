@@ -2,7 +2,6 @@
 //! `weir-edge sim`: scenarios in virtual time.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -13,6 +12,8 @@ use serde_json::json;
 use weir_edge::sim::results::{Results, quantile};
 use weir_edge::sim::scenario::{self, Row, Scenario};
 use weir_edge::sim::{faults, world};
+
+use super::say::say;
 
 /// Runs a scenario file in virtual time and prints a row for each of its variations. The same file and seed give the
 /// same rows on every machine.
@@ -51,15 +52,6 @@ pub fn run(args: &Args) -> ExitCode {
         },
         (None, None) => unreachable!("clap demands one of them"),
     }
-}
-
-/// Prints a line. Who closes the pipe wants no more.
-macro_rules! say {
-    ($($text:tt)*) => {
-        if writeln!(std::io::stdout(), $($text)*).is_err() {
-            std::process::exit(0);
-        }
-    };
 }
 
 /// Runs what there is to run on all CPUs; the results come in order.

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `weir-edge status`: what machines do.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
 
+use super::say::say;
 use super::table;
 
 /// What `status` is given.
@@ -27,8 +28,7 @@ pub struct StatusArguments {
 
 /// Prints the table, again and again unless told otherwise.
 pub fn run(arguments: &StatusArguments) -> ExitCode {
-    let mut stdout = std::io::stdout().lock();
-    let terminal = stdout.is_terminal();
+    let terminal = std::io::stdout().is_terminal();
     loop {
         let fetched: Vec<_> = arguments.metrics.iter().map(|address| (*address, table::fetch(*address))).collect();
         let rows = fetched.iter().map(|(address, fetched)| table::row(*address, fetched));
@@ -37,9 +37,7 @@ pub fn run(arguments: &StatusArguments) -> ExitCode {
         let width = if live { table::width() } else { usize::MAX };
         let lines: Vec<String> = lines.iter().map(|line| table::cut(line, width)).collect();
         let home = if live { "\x1b[2J\x1b[H" } else { "" };
-        if writeln!(stdout, "{home}{}", lines.join("\n")).and_then(|()| stdout.flush()).is_err() {
-            return ExitCode::SUCCESS;
-        }
+        say!("{home}{}", lines.join("\n"));
         if arguments.once {
             let all = fetched.iter().all(|(_, fetched)| fetched.is_ok());
             return if all { ExitCode::SUCCESS } else { ExitCode::FAILURE };

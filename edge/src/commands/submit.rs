@@ -11,6 +11,8 @@ use clap::Args;
 use weir_edge::client::{Client, Exit, Outcome, Task, read_key};
 use weir_edge::core::message::PAYLOAD_BYTES_MAX;
 
+use super::say::say;
+
 /// All results came, in time.
 const IN_TIME: u8 = 0;
 /// No node answers, or the input is refused.
@@ -109,16 +111,16 @@ fn one(client: &Client, task: &Task) -> u8 {
     for outcome in &mut ticket {
         let took = ms(submitted.elapsed());
         match outcome {
-            Outcome::Accepted { holder } => println!("{id} accepted by {holder} after {took:.2} ms"),
+            Outcome::Accepted { holder } => say!("{id} accepted by {holder} after {took:.2} ms"),
             Outcome::Rejected(reason) => {
-                println!("{id} rejected after {took:.2} ms: {}", why(reason));
+                say!("{id} rejected after {took:.2} ms: {}", why(reason));
                 status = REJECTED;
             }
             Outcome::Result { exit, output, execution, lateness } => {
                 let early = -(lateness as f64) / 1e6;
                 let early =
                     if early >= 0.0 { format!("{early:.2} ms early") } else { format!("{:.2} ms late", -early) };
-                println!("{id} {exit} after {took:.2} ms, {early}, executed {:.2} ms", ms(execution));
+                say!("{id} {exit} after {took:.2} ms, {early}, executed {:.2} ms", ms(execution));
                 show(&output);
                 status = match exit {
                     Exit::Overrun | Exit::Failed => FAILED,
@@ -126,7 +128,7 @@ fn one(client: &Client, task: &Task) -> u8 {
                     Exit::Done => IN_TIME,
                 };
             }
-            Outcome::Lost => println!("{id} lost: accepted, and not back {took:.0} ms after its submission"),
+            Outcome::Lost => say!("{id} lost: accepted, and not back {took:.0} ms after its submission"),
         }
     }
     status
@@ -146,7 +148,7 @@ fn why(reason: weir_edge::client::Refusal) -> &'static str {
 
 fn show(output: &[u8]) {
     let mut stdout = std::io::stdout().lock();
-    // Like println, but a reader that went away is none of our business.
+    // As it is, but a reader that went away is none of our business.
     let _ = stdout.write_all(output);
     if !output.is_empty() && !output.ends_with(b"\n") {
         let _ = stdout.write_all(b"\n");

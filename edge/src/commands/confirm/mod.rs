@@ -10,6 +10,8 @@ use weir_edge::sim::results::Results;
 use weir_edge::sim::scenario::{self, Row};
 use weir_edge::sim::world;
 
+use super::say::say;
+
 mod devices;
 mod limits;
 mod run;
@@ -76,13 +78,13 @@ fn confirm(args: &Args) -> Result<Vec<String>, String> {
     }
     let names: Vec<String> = rows.iter().map(name).collect();
     let width = names.iter().map(String::len).chain([table::NAME_MIN]).max().unwrap_or(0);
-    println!("{}", table::heading(width));
+    say!("{}", table::heading(width));
     let (mut wrong, mut written) = (Vec::new(), Vec::new());
     for ((row, name), (simulator, drawn)) in rows.iter().zip(names).zip(simulated) {
         let (processes, alike) = run::run(&row.scenario, args.burn, &drawn, args.seed)?;
         let both = Both { scenario: name, simulator, processes, alike };
         wrong.extend(both.wrong());
-        table::lines(&both, width).iter().for_each(|line| println!("{line}"));
+        table::lines(&both, width).iter().for_each(|line| say!("{line}"));
         written.push(both.as_json());
     }
     if let Some(path) = &args.json {

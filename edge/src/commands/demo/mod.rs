@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `weir-edge demo`: a site on this machine. Nodes, programs, clocks, sockets are real; the link is our relay.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,6 +17,7 @@ use weir_edge::sim::scenario::Way;
 use super::processes::Folder;
 use super::processes::node::{self, Node};
 use super::processes::relay::Relay;
+use super::say::{put, say};
 use super::{key, table};
 use network::Network;
 use tally::Tally;
@@ -79,6 +80,7 @@ fn play(arguments: &DemoArguments) -> Result<(), String> {
     let real_time = set_fifo(None, PRIORITY);
     let network = arguments.namespaces.then(|| Network::build(NODES, CLIENTS)).transpose()?;
     let machines = network.as_ref().map_or(&[][..], |network| &network.nodes);
+    introduce(network.as_ref());
     let folder = Folder::new()?;
     key::write(&folder.path().join("site.key"))?;
     let mut nodes: Vec<Node> = Vec::new();
@@ -92,7 +94,6 @@ fn play(arguments: &DemoArguments) -> Result<(), String> {
         let place = machines.get(index).map(|machine| (&machine.namespace, machine.address));
         nodes.push(Node::start(folder.path(), index, "node", &lines, place)?);
     }
-    introduce(network.as_ref());
     let key = read_key(&folder.path().join("site.key")).map_err(|error| error.to_string())?;
     let on_loopback = network.is_none().then(|| Relay::start(&mut nodes, Way::steady(DELAY_MS), rand::random()));
     let link = on_loopback.transpose()?;
@@ -111,23 +112,23 @@ fn play(arguments: &DemoArguments) -> Result<(), String> {
         watch(&mut nodes, &tally, &mut troubles, began, until)
     })?;
     for line in lock(&tally).lines().into_iter().chain(troubles.aftermath(&nodes)) {
-        println!("{line}");
+        say!("{line}");
     }
     // The other way it says what the network consists of, above.
     let privileges = privileges::lines(&real_time, network.is_some());
-    privileges.iter().for_each(|line| println!("{line}"));
+    privileges.iter().for_each(|line| say!("{line}"));
     Ok(())
 }
 
 fn introduce(network: Option<&Network>) {
     let troubles = match network {
         Some(network) => {
-            println!("{}", network.description);
+            say!("{}", network.description);
             "The cable of one node is pulled for a quarter of the time; later one is killed"
         }
         None => "One node is killed half-way",
     };
-    println!(
+    say!(
         "{NODES} nodes, {CLIENTS} clients, {} ms between them each way. A task takes 10 ms of processor time and is \
          wanted within 240 ms; each fourth takes 50 ms and is wanted within 2.5 s. {troubles}.",
         DELAY_MS
@@ -208,16 +209,12 @@ impl Show {
         }
         lines.extend(troubles.line());
         lines.push(tasks.to_owned());
-        let mut stdout = std::io::stdout().lock();
         // Each line is cleared before it is written again; then the cursor goes back up.
         let clear = if self.live { "\x1b[2K" } else { "" };
         let width = if self.live { table::width() } else { usize::MAX };
-        for line in &lines {
-            let _ = writeln!(stdout, "{clear}{}", table::cut(line, width));
-        }
+        let text: String = lines.iter().map(|line| format!("{clear}{}\n", table::cut(line, width))).collect();
         let up = if self.live && !last { format!("\x1b[{}A", lines.len()) } else { "\n".to_owned() };
-        let _ = write!(stdout, "{up}");
-        let _ = stdout.flush();
+        put(format_args!("{text}{up}"));
     }
 }
 

@@ -6,6 +6,8 @@ use std::net::UdpSocket;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
+use crate::commands::say::say;
+
 /// What netem is asked for, on the way there and on the way back.
 const DELAY_MS: u64 = 20;
 const ROUNDS: usize = 5;
@@ -40,7 +42,7 @@ pub fn probe() -> ExitCode {
     let answer = match probe_netem() {
         Ok(answer) | Err(answer) => answer,
     };
-    println!("{answer}");
+    say!("{answer}");
     ExitCode::SUCCESS
 }
 
