@@ -59,6 +59,7 @@ enum Command {
     Switch(commands::switch::SwitchArguments),
     Tune(commands::tune::TuneArguments),
     Measure(commands::measure::MeasureArguments),
+    Wakeups(commands::wakeups::WakeupsArguments),
 }
 
 fn main() -> ExitCode {
@@ -75,6 +76,7 @@ fn main() -> ExitCode {
         Command::Plugin { file } => commands::run::plugin(&file),
         Command::Tune(arguments) => commands::tune::run(&arguments),
         Command::Switch(arguments) => commands::switch::run(&arguments),
+        Command::Wakeups(arguments) => commands::wakeups::run(&arguments),
         Command::Measure(arguments) => commands::measure::run(&arguments),
     };
     match result {

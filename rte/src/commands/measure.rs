@@ -207,7 +207,8 @@ fn page(rows: &[Row]) -> String {
     fill(PAGE, &values.each_ref().map(|(name, value)| (*name, value.as_str())))
 }
 
-fn write(path: &Path, text: &str) -> Result<(), String> {
+/// Writes a file, whole or not at all.
+pub fn write(path: &Path, text: &str) -> Result<(), String> {
     let new = path.with_extension("new");
     let written = fs::write(&new, text).and_then(|()| fs::rename(&new, path));
     written.map_err(|error| format!("{}: cannot be written: {error}", path.display()))

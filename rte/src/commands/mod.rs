@@ -11,3 +11,4 @@ pub mod profinet_controller;
 pub mod run;
 pub mod switch;
 pub mod tune;
+pub mod wakeups;
