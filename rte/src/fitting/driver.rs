@@ -6,13 +6,10 @@
 //! turn: a flood neither stops the timer nor one port another.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender};
 
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
-use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
@@ -21,10 +18,12 @@ use rustix::time::{
 use super::Error;
 use super::connections::Sent;
 use super::interface::Interface;
+use super::outbox::{Counts, Out, token};
+pub use super::outbox::{Event, Waker};
 use super::policy::{Turn, Wanted};
 use super::sockets::{Socket, Taken};
-use super::system::{now, packets_dropped, thread_time};
-use crate::protocol::{Address, AddressRequest, Lane, Nanos, Outbox, Received, Source, Urgency};
+use super::system::{now, thread_time};
+use crate::protocol::{Address, Lane, Nanos, Outbox, Received, Source, Urgency};
 
 /// How many packets a port has in its turn.
 pub const BATCH: usize = 16;
@@ -33,27 +32,6 @@ const BUFFER_BYTES: usize = 65_536;
 /// What epoll tells the timer and the waker by; ports have lower ones.
 const TOKEN_TIMER: u64 = u64::MAX;
 const TOKEN_WAKE: u64 = u64::MAX - 1;
-
-/// Something that a lane wants known outside.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// One line for the user.
-    Told {
-        /// The lane's name.
-        lane: String,
-        /// What happened.
-        line: String,
-    },
-    /// Somebody on the network wants another address for the interface.
-    AddressWanted(AddressRequest),
-    /// The lane runs no more; with the reason, unless it was told to stop.
-    Ended {
-        /// The lane's name.
-        lane: String,
-        /// Why.
-        reason: Option<String>,
-    },
-}
 
 /// What a driver is told.
 #[derive(Debug)]
@@ -64,119 +42,6 @@ pub enum Command {
     Counters(SyncSender<Vec<(&'static str, u64)>>),
     /// Ends.
     Stop,
-}
-
-/// What wakes a driver.
-#[derive(Clone, Debug)]
-pub struct Waker(Arc<OwnedFd>);
-
-impl Waker {
-    /// A new one.
-    ///
-    /// # Errors
-    /// If the process has no more descriptors.
-    pub fn new() -> io::Result<Self> {
-        Ok(Self(Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)))
-    }
-
-    /// Wakes.
-    pub fn wake(&self) {
-        // Fails only when 2^64 - 2 wakes were not seen; then it wakes all the same.
-        let _ = rustix::io::write(&*self.0, &1_u64.to_ne_bytes());
-    }
-
-    fn clear(&self) {
-        let _ = rustix::io::read(&*self.0, &mut [0_u8; 8]);
-    }
-}
-
-/// What a driver has counted, beside its lane.
-#[derive(Clone, Copy, Debug, Default)]
-struct Counts {
-    rounds: u64,
-    frames_not_sent: u64,
-    datagrams_not_sent: u64,
-    streams_not_sent: u64,
-    foreign_datagrams: u64,
-    connections_refused: u64,
-    receive_errors: u64,
-    events_dropped: u64,
-    late_ns_max: u64,
-    rests: u64,
-    frames_dropped: u64,
-    /// Mean, sigma and longest of what rounds took of the CPU, in nanoseconds.
-    execution: [u64; 3],
-}
-
-/// Everything of a driver that a lane may use while it is called.
-struct Out {
-    name: String,
-    sockets: Vec<Socket>,
-    epoll: OwnedFd,
-    address: Address,
-    others: Vec<Waker>,
-    events: SyncSender<Event>,
-    counts: Counts,
-    /// Connections that were lost while something was sent over them: port and number.
-    lost: Vec<(usize, u32)>,
-}
-
-impl Out {
-    fn event(&mut self, event: Event) {
-        // Whoever listens may be slow; the cycle does not wait for them.
-        if self.events.try_send(event).is_err() {
-            self.counts.events_dropped += 1;
-        }
-    }
-}
-
-/// What epoll tells a port's events by; number 0 is the port itself, others are its connections.
-fn token(port: usize, connection: u32) -> u64 {
-    (port as u64) << 32 | u64::from(connection)
-}
-
-impl Outbox for Out {
-    fn frame(&mut self, port: usize, frame: &[u8]) {
-        if self.sockets[port].send_frame(frame).is_err() {
-            self.counts.frames_not_sent += 1;
-        }
-    }
-
-    fn datagram(&mut self, port: usize, to: SocketAddrV4, payload: &[u8]) {
-        if self.sockets[port].send_datagram(self.address.ip, to, payload).is_err() {
-            self.counts.datagrams_not_sent += 1;
-        }
-    }
-
-    fn stream(&mut self, port: usize, connection: u32, bytes: &[u8]) {
-        let Socket::Tcp(connections) = &mut self.sockets[port] else { return };
-        match connections.send(connection, bytes, &self.epoll, token(port, connection)) {
-            Sent::Yes => {}
-            Sent::Closed => {
-                self.lost.push((port, connection));
-                self.counts.streams_not_sent += 1;
-            }
-            Sent::Unknown => self.counts.streams_not_sent += 1,
-        }
-    }
-
-    fn close(&mut self, port: usize, connection: u32) {
-        if let Socket::Tcp(connections) = &mut self.sockets[port] {
-            connections.close(connection);
-        }
-    }
-
-    fn wake_others(&mut self) {
-        self.others.iter().for_each(Waker::wake);
-    }
-
-    fn request_address(&mut self, request: AddressRequest) {
-        self.event(Event::AddressWanted(request));
-    }
-
-    fn tell(&mut self, event: &str) {
-        self.event(Event::Told { lane: self.name.clone(), line: event.to_owned() });
-    }
 }
 
 /// What surrounds a driver.
@@ -479,33 +344,8 @@ impl Driver {
     }
 
     fn counters(&mut self) -> Vec<(&'static str, u64)> {
-        for socket in &self.out.sockets {
-            if let Socket::Ethernet(socket) = socket {
-                self.out.counts.frames_dropped += packets_dropped(socket.as_fd());
-            }
-        }
-        let counts = &self.out.counts;
         let mut all = self.lane.counters();
-        all.extend([
-            ("driver rounds", counts.rounds),
-            ("driver frames not sent", counts.frames_not_sent),
-            ("driver datagrams not sent", counts.datagrams_not_sent),
-            ("driver stream bytes not sent", counts.streams_not_sent),
-            ("driver datagrams for another address", counts.foreign_datagrams),
-            ("driver connections refused", counts.connections_refused),
-            ("driver receive errors", counts.receive_errors),
-            ("driver events dropped", counts.events_dropped),
-            ("driver latest timer (ns)", counts.late_ns_max),
-            ("driver frames dropped by the kernel", counts.frames_dropped),
-            ("driver rests from a flood", counts.rests),
-            ("driver execution mean (ns)", counts.execution[0]),
-            ("driver execution sigma (ns)", counts.execution[1]),
-            ("driver execution max (ns)", counts.execution[2]),
-        ]);
+        all.extend(self.out.counters());
         all
     }
 }
-
-/// The address that a protocol without one on the interface has.
-pub const NO_ADDRESS: Address =
-    Address { ip: Ipv4Addr::UNSPECIFIED, mask: Ipv4Addr::UNSPECIFIED, gateway: Ipv4Addr::UNSPECIFIED };

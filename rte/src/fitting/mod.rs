@@ -16,6 +16,7 @@ pub mod execution;
 pub mod filter;
 pub mod interface;
 pub mod message;
+pub mod outbox;
 pub mod plugin;
 pub mod policy;
 pub mod protocols;

@@ -43,6 +43,8 @@ struct Process {
     child: std::process::Child,
     ended: OwnedFd,
     socket: OwnedFd,
+    /// Whether it has closed its end of the socket, and only its end is waited for.
+    is_silent: bool,
     since: Instant,
 }
 
@@ -170,7 +172,9 @@ impl<'a> Supervisor<'a> {
         let mut watched = vec![PollFd::new(stop, PollFlags::IN), PollFd::new(print, PollFlags::IN)];
         for process in self.jobs.iter().filter_map(|job| job.process.as_ref()) {
             watched.push(PollFd::new(&process.ended, PollFlags::IN));
-            watched.push(PollFd::new(&process.socket, PollFlags::IN));
+            if !process.is_silent {
+                watched.push(PollFd::new(&process.socket, PollFlags::IN));
+            }
         }
         let patience = Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: i64::from(patience.subsec_nanos()) };
         match poll(&mut watched, Some(&patience)) {
@@ -214,8 +218,15 @@ impl<'a> Supervisor<'a> {
     /// Hears what processes want.
     fn hear(&mut self) {
         for n in 0..self.jobs.len() {
-            let Some(process) = &self.jobs[n].process else { continue };
-            let Ok(Some(Message::Request(request))) = Message::receive(&process.socket, false) else { continue };
+            let Some(process) = &mut self.jobs[n].process else { continue };
+            let request = match Message::receive(&process.socket, false) {
+                Ok(Some(Message::Request(request))) => request,
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                    process.is_silent = true;
+                    continue;
+                }
+                _ => continue,
+            };
             let owner = self.jobs[n].owner;
             match self.owners[owner].request(request) {
                 Ok(line) => {
@@ -359,7 +370,7 @@ fn start(program: &Path, arguments: &[String], address: Address) -> io::Result<P
     Message::Address(address).send(&socket)?;
     let child = Command::new(program).args(arguments).stdin(Stdio::from(theirs)).spawn()?;
     let ended = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
-    Ok(Process { child, ended, socket, since: Instant::now() })
+    Ok(Process { child, ended, socket, is_silent: false, since: Instant::now() })
 }
 
 fn signals(numbers: &[i32]) -> io::Result<UnixStream> {
