@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-use super::super::wire::dcp::{self, Frame, Item, Kind as DcpKind, Outcome, Service, Writer, frame_id};
+use super::super::wire::dcp::frame_id;
 use super::super::wire::rpc::{Arguments, CONTROLLER_INTERFACE, Flag, Header, Kind, Operation};
 use super::super::wire::rt::Ethernet;
 use super::super::wire::rta::{HIGH, LOW};
@@ -18,18 +18,16 @@ use super::plan::Plan;
 use super::{Command, Event, Handle, Phase, Settings, Side, View, sides};
 use crate::protocol::{Address, Lane, Mac, Nanos, Outbox, Port, Received, Source, Urgency};
 
-const SECOND: Nanos = 1_000_000_000;
+pub(super) const SECOND: Nanos = 1_000_000_000;
 /// How long the device may take from the end of parameters until it is ready.
 const READY_WITHIN: Nanos = 10 * SECOND;
-/// How often the device is told its address.
-const ADDRESSING_TRIES: u32 = 4;
 
 /// Its ports.
-const FRAMES: usize = 0;
+pub(super) const FRAMES: usize = 0;
 const CLIENT: usize = 1;
 const SERVER: usize = 2;
 
-enum State {
+pub(super) enum State {
     Looking { again_at: Nanos },
     Addressing { mac: Mac, wanted: Address, again_at: Nanos, tries: u32 },
     Connected(Box<Connection>),
@@ -39,20 +37,20 @@ enum State {
 
 /// The lane.
 pub struct Controller {
-    settings: Settings,
+    pub(super) settings: Settings,
     plan: Plan,
     ports: Vec<Port>,
     side: Side,
-    state: State,
+    pub(super) state: State,
     phase: Phase,
-    mac: Mac,
+    pub(super) mac: Mac,
     address: Option<Address>,
     draws: u64,
-    transaction: u32,
+    pub(super) transaction: u32,
     session: u16,
     connections: u64,
     lost: u64,
-    doubles_told: bool,
+    pub(super) doubles_told: bool,
     counters: BTreeMap<&'static str, u64>,
 }
 
@@ -94,7 +92,7 @@ impl Controller {
         (this, handle)
     }
 
-    fn count(&mut self, what: &'static str) {
+    pub(super) fn count(&mut self, what: &'static str) {
         *self.counters.entry(what).or_default() += 1;
     }
 
@@ -113,7 +111,7 @@ impl Controller {
         }
     }
 
-    fn enter(&mut self, phase: Phase) {
+    pub(super) fn enter(&mut self, phase: Phase) {
         if self.phase != phase {
             self.phase = phase;
             self.event(Event::Phase(phase));
@@ -140,78 +138,7 @@ impl Controller {
         });
     }
 
-    fn look(&mut self, now: Nanos, out: &mut dyn Outbox) {
-        self.transaction = self.transaction.wrapping_add(1);
-        let writer =
-            Writer::new(dcp::IDENTIFY_GROUP, self.mac, Service::Identify, DcpKind::Request, self.transaction).delay(1);
-        out.frame(FRAMES, &writer.block(Item::NAME, self.settings.station.as_str().as_bytes()).finish());
-        self.state = State::Looking { again_at: now + SECOND };
-        self.enter(Phase::Looking);
-    }
-
-    fn receive_dcp(&mut self, now: Nanos, bytes: &[u8], out: &mut dyn Outbox) {
-        let Ok(frame) = Frame::decode(bytes) else { return self.count("dropped: malformed") };
-        if frame.transaction != self.transaction || frame.kind != DcpKind::Done {
-            return self.count("dropped: DCP of another");
-        }
-        match (frame.service, &self.state) {
-            (Service::Identify, State::Looking { .. }) => self.found(now, &frame, out),
-            (Service::Identify, State::Connected(connection)) if connection.mac != frame.from => {
-                self.double(&frame, out)
-            }
-            (Service::Set, State::Addressing { mac, wanted, .. }) if *mac == frame.from => {
-                let outcome = frame.blocks().find(|block| block.item == Item::RESPONSE && block.value.len() == 3);
-                match outcome.map_or(u8::MAX, |block| block.value[2]) {
-                    0 => self.connect(now, frame.from, wanted.ip, out),
-                    code => {
-                        self.pause(now, &format!("the device does not take its address: {}", Outcome::text(code)), out)
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn double(&mut self, frame: &Frame<'_>, out: &mut dyn Outbox) {
-        self.count("another station has the same name");
-        if !std::mem::replace(&mut self.doubles_told, true) {
-            let name = &self.settings.station;
-            out.tell(&format!("profinet controller: {} is called \"{name}\", too: give it another name", frame.from));
-        }
-    }
-
-    fn found(&mut self, now: Nanos, frame: &Frame<'_>, out: &mut dyn Outbox) {
-        let Some(address) = frame.answer(Item::IP).and_then(dcp::address) else {
-            return self.count("dropped: malformed");
-        };
-        if frame.answer(Item::NAME) != Some(self.settings.station.as_str().as_bytes()) {
-            return self.count("dropped: DCP of another");
-        }
-        match self.settings.address {
-            Some(wanted) if (wanted.ip, wanted.mask) != (address.ip, address.mask) => {
-                self.state = State::Addressing { mac: frame.from, wanted, again_at: now, tries: 0 };
-                self.enter(Phase::Addressing);
-                self.run_addressing(now, out);
-            }
-            _ if address.ip.is_unspecified() => {
-                self.pause(now, "the device has no address: give it one with --address, or weir-io dcp set-ip", out);
-            }
-            _ => self.connect(now, frame.from, address.ip, out),
-        }
-    }
-
-    fn run_addressing(&mut self, now: Nanos, out: &mut dyn Outbox) {
-        let State::Addressing { mac, wanted, again_at, tries } = &mut self.state else { return };
-        if *tries == ADDRESSING_TRIES {
-            return self.pause(now, "the device does not answer when it is given an address", out);
-        }
-        (*again_at, *tries) = (now + SECOND, *tries + 1);
-        let (mac, wanted) = (*mac, dcp::address_bytes(wanted));
-        let writer = Writer::new(mac, self.mac, Service::Set, DcpKind::Request, self.transaction);
-        out.frame(FRAMES, &writer.qualified(Item::IP, 0, &wanted).finish());
-    }
-
-    fn connect(&mut self, now: Nanos, mac: Mac, ip: Ipv4Addr, out: &mut dyn Outbox) {
+    pub(super) fn connect(&mut self, now: Nanos, mac: Mac, ip: Ipv4Addr, out: &mut dyn Outbox) {
         let draw = std::array::from_fn(|_| self.draw());
         self.session = self.session.wrapping_add(1);
         let mut connection = Box::new(Connection::new(mac, ip, &self.settings, draw, self.session));
@@ -222,7 +149,7 @@ impl Controller {
     }
 
     /// Gives up, and tries again later.
-    fn pause(&mut self, now: Nanos, why: &str, out: &mut dyn Outbox) {
+    pub(super) fn pause(&mut self, now: Nanos, why: &str, out: &mut dyn Outbox) {
         out.tell(&format!("profinet controller: \"{}\": {why}", self.settings.station));
         if self.phase == Phase::Data {
             self.lost += 1;

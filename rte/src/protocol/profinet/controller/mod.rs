@@ -6,6 +6,7 @@ mod alarms;
 mod call;
 mod connection;
 mod cyclic;
+mod finding;
 mod lane;
 #[cfg(test)]
 mod life;
