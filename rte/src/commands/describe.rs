@@ -2,7 +2,7 @@
 //! `weir-io describe`: what engineering tools want to read.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
@@ -29,11 +29,31 @@ enum Which {
         #[arg(long, value_parser = date)]
         date: Option<(u16, u8, u8)>,
     },
+    /// CSP+ of a CC-Link slave (not checked by CLPA's CSP+ tool, whose schema is not public)
+    Cclink {
+        /// The configuration
+        file: PathBuf,
+        /// Which slave, if there are several
+        #[arg(long, default_value = "cclink")]
+        name: String,
+        /// The folder that it is written to
+        #[arg(long, default_value = ".")]
+        folder: PathBuf,
+        /// Date in it, as 2026-01-31; left out: today
+        #[arg(long, value_parser = date)]
+        date: Option<(u16, u8, u8)>,
+    },
 }
 
 /// Writes it.
 pub fn run(arguments: &DescribeArguments) -> Result<(), String> {
-    let Which::Profinet { file, folder, date } = &arguments.which;
+    match &arguments.which {
+        Which::Profinet { file, folder, date } => profinet(file, folder, *date),
+        Which::Cclink { file, name, folder, date } => cclink(file, name, folder, *date),
+    }
+}
+
+fn profinet(file: &Path, folder: &Path, date: Option<(u16, u8, u8)>) -> Result<(), String> {
     let configuration = Configuration::read(file).map_err(|error| error.to_string())?;
     let Some(model) = &configuration.profinet else {
         return Err(format!("{}: there is no [profinet] to describe", file.display()));
@@ -43,6 +63,20 @@ pub fn run(arguments: &DescribeArguments) -> Result<(), String> {
     let path = folder.join(description.file);
     fs::write(&path, description.text).map_err(|error| format!("{}: {error}", path.display()))?;
     println!("{} is written; PI's GSD checker has not seen it", path.display());
+    Ok(())
+}
+
+fn cclink(file: &Path, name: &str, folder: &Path, date: Option<(u16, u8, u8)>) -> Result<(), String> {
+    let configuration = Configuration::read(file).map_err(|error| error.to_string())?;
+    let Some(slave) = configuration.cclink.iter().find(|slave| slave.name == name) else {
+        return Err(format!("{}: there is no [[cclink]] called \"{name}\": --name says which one", file.display()));
+    };
+    let device = &configuration.device.name;
+    let plain: String = device.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    let path = folder.join(format!("{plain}-{name}.cspp"));
+    let text = slave.describe(device, date.unwrap_or_else(today));
+    fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
+    println!("{} is written; CLPA's CSP+ tool has not seen it", path.display());
     Ok(())
 }
 

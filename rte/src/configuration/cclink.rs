@@ -30,6 +30,8 @@ use super::points::Points;
 use super::{Device, parse_address};
 use crate::application::image::{Point, Type};
 use crate::application::layout::{Layout, Order};
+pub use crate::protocol::cclink::cspp::Placed;
+use crate::protocol::cclink::cspp::{self, Areas};
 use crate::protocol::cclink::slave::{ApplicationStop, MasterStop, Settings};
 use crate::protocol::cclink::{Identity, STATION_BITS, STATION_WORDS, STATIONS_PER_GROUP_MAX};
 use crate::protocol::{Address, Nanos};
@@ -51,17 +53,6 @@ pub struct Cclink {
     pub ry: Vec<Placed>,
     /// Outputs that are words, and where.
     pub rww: Vec<Placed>,
-}
-
-/// A data point in an area of the slave.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Placed {
-    /// What it is called.
-    pub name: String,
-    /// What it holds.
-    pub kind: Type,
-    /// Its bit or first word, from 0.
-    pub at: usize,
 }
 
 #[derive(Deserialize)]
@@ -275,6 +266,12 @@ impl Cclink {
         Ok(Self { name, address, settings, rx: rx.placed, rwr: rwr.placed, ry: ry.placed, rww: rww.placed })
     }
 
+    /// The slave's CSP+ description. `device` is what the device is called; `date` is year, month and day.
+    pub fn describe(&self, device: &str, date: (u16, u8, u8)) -> String {
+        let areas = Areas { rx: &self.rx, ry: &self.ry, rwr: &self.rwr, rww: &self.rww };
+        cspp::describe(device, &self.settings, areas, date)
+    }
+
     pub(super) fn all(
         tables: &[Spanned<Table>],
         device: &Device,
@@ -396,5 +393,27 @@ speed = "u16"
         let own = parse(&format!("{one}{one}name = \"packer\"\naddress = \"192.168.3.20/24\"")).unwrap_err();
         assert!(own.contains("need an address each"), "{own}");
         assert_eq!(parse(&format!("{one}{one}name = \"packer\"\naddress = \"192.168.3.21/24\"")).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn the_description_says_where_each_point_lies() {
+        let all = parse(
+            "[[cclink]]\nvendor = 0x1234\nmodel = 1\nrx = [{ point = \"b\", at = 26 }]\nrwr = [\"t\", \"f\"]\nry = [\"lamp\"]",
+        );
+        let one = &all.unwrap()[0];
+        let text = one.describe("press <3>", (2026, 1, 31));
+        for expected in [
+            "<ELEMENT LABEL=\"b\" DATATYPE=\"BOOL\" ASSIGN=\"RX1A\"/>",
+            "<ELEMENT LABEL=\"f\" DATATYPE=\"REAL\" ASSIGN=\"RWr1\"/>",
+            "<ELEMENT LABEL=\"lamp\" DATATYPE=\"BOOL\" ASSIGN=\"RY0\"/>",
+            "<ELEMENT LABEL=\"VendorCode\" DATATYPE=\"WORD\" DATA=\"0x1234\"/>",
+            "<ELEMENT LABEL=\"OccupiedStations\" DATATYPE=\"WORD\" DATA=\"1\"/>",
+            "DATA=\"press &lt;3&gt;\"",
+            "DATA=\"2026-01-31\"",
+            "Not checked by CLPA's CSP+ tool",
+        ] {
+            assert!(text.contains(expected), "{expected} is not in\n{text}");
+        }
+        assert!(!text.contains("COMM_IF_RWW"));
     }
 }

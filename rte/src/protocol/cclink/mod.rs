@@ -5,6 +5,7 @@
 //! 16 *stations*, and a station 64 bits and 32 words in each direction: `RX` bits and `RWr` words go from the slave to
 //! the master, `RY` and `RWw` from the master to the slave.
 
+pub mod cspp;
 pub mod master;
 pub mod slave;
 pub mod wire;
