@@ -22,17 +22,32 @@ pub(super) const SECOND: Nanos = 1_000_000_000;
 /// How long the device may take from the end of parameters until it is ready.
 const READY_WITHIN: Nanos = 10 * SECOND;
 
+/// How often a controller that has nothing to do looks for commands.
+const REST: Nanos = SECOND / 10;
+
 /// Its ports.
 pub(super) const FRAMES: usize = 0;
 const CLIENT: usize = 1;
 const SERVER: usize = 2;
 
 pub(super) enum State {
-    Looking { again_at: Nanos },
-    Addressing { mac: Mac, wanted: Address, again_at: Nanos, tries: u32 },
+    Looking {
+        again_at: Nanos,
+    },
+    Addressing {
+        mac: Mac,
+        wanted: Address,
+        again_at: Nanos,
+        tries: u32,
+    },
     Connected(Box<Connection>),
-    Pausing { until: Nanos },
-    Released,
+    Pausing {
+        until: Nanos,
+    },
+    /// Looks for commands now and then.
+    Released {
+        look_at: Nanos,
+    },
 }
 
 /// The lane.
@@ -179,13 +194,13 @@ impl Controller {
         }
         let name = call::name(call.operation());
         if connection.step == Step::Releasing {
-            return self.released();
+            return self.released(now);
         }
         self.abort(now, Status::ALARM_ERROR, &format!("does not answer to {name}"), out);
     }
 
-    fn released(&mut self) {
-        self.state = State::Released;
+    fn released(&mut self, now: Nanos) {
+        self.state = State::Released { look_at: now + REST };
         self.enter(Phase::Released);
     }
 
@@ -231,7 +246,7 @@ impl Controller {
             return self.event(event);
         }
         match (operation, status) {
-            (Operation::RELEASE, _) => self.released(),
+            (Operation::RELEASE, _) => self.released(now),
             (_, Status::OK) if operation == Operation::CONNECT => self.connected(now, blocks, out),
             (_, Status::OK) => {
                 connection.step = Step::Waiting;
@@ -414,7 +429,7 @@ impl Lane for Controller {
             State::Looking { again_at } | State::Addressing { again_at, .. } => Some(*again_at),
             State::Connected(connection) => connection.due(),
             State::Pausing { until } => Some(*until),
-            State::Released => None,
+            State::Released { look_at } => Some(*look_at),
         }
     }
 
@@ -427,7 +442,8 @@ impl Lane for Controller {
             State::Pausing { until } if *until <= now => self.look(now, out),
             State::Addressing { again_at, .. } if *again_at <= now => self.run_addressing(now, out),
             State::Connected(_) => self.run_connection(now, out),
-            State::Released if self.side.commands.try_recv() == Ok(Command::Connect) => self.look(now, out),
+            State::Released { .. } if self.side.commands.try_recv() == Ok(Command::Connect) => self.look(now, out),
+            State::Released { look_at } if *look_at <= now => self.state = State::Released { look_at: now + REST },
             _ => {}
         }
     }
@@ -449,7 +465,7 @@ impl Lane for Controller {
         if let State::Connected(connection) = &mut self.state {
             connection.release(now);
             self.run_call(now, out);
-            self.released();
+            self.released(now);
         }
     }
 

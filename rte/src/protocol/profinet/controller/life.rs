@@ -207,6 +207,21 @@ fn a_whole_life() {
 }
 
 #[test]
+fn a_thousand_connections_one_after_the_other() {
+    let mut bench = Bench::new(1000);
+    bench.network.forget();
+    for n in 1..=1000 {
+        bench.until(Phase::Data, 2 * SECOND);
+        assert_eq!((bench.user.view().connections, bench.user.view().lost), (n, 0));
+        bench.network.run(5 * MILLISECOND);
+        assert!(bench.user.command(Command::Release));
+        bench.until(Phase::Released, SECOND);
+        assert!(bench.user.command(Command::Connect));
+        bench.events();
+    }
+}
+
+#[test]
 fn frames_come_at_the_cycle() {
     let mut bench = Bench::new(1000);
     bench.until(Phase::Data, SECOND);

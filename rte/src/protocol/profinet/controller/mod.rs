@@ -71,7 +71,7 @@ pub enum Command {
     },
     /// Writes a record.
     Write(Parameter),
-    /// Releases the connection.
+    /// Releases the connection, or the next one if there is none.
     Release,
     /// Connects again.
     Connect,
