@@ -10,6 +10,8 @@ pub mod connection;
 pub mod description;
 pub mod endpoint;
 pub mod image;
+#[cfg(loom)]
+mod interleaved;
 pub mod layout;
 pub mod memory;
 pub mod plugin;

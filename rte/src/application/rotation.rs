@@ -10,7 +10,9 @@
 //! after [`TRIES`] of these it goes on with what it has.
 
 #[cfg(loom)]
-use loom::sync::atomic::{AtomicU32, Ordering};
+use super::interleaved::AtomicU32;
+#[cfg(loom)]
+use loom::sync::atomic::Ordering;
 #[cfg(not(loom))]
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -100,7 +102,7 @@ impl Rotation {
     }
 }
 
-/// One side dies anywhere and starts again, while the other goes on: every interleaving. A buffer is two cells, so that
+/// One side dies anywhere and starts again, while the other goes on: every interleaving of up to four interruptions. A buffer is two cells, so that
 /// one can be written by half; loom's cells find two sides that use a buffer at once.
 #[cfg(all(test, loom))]
 mod model {
@@ -108,6 +110,7 @@ mod model {
     use loom::sync::Arc;
     use loom::thread::{JoinHandle, spawn};
 
+    use super::super::interleaved::check;
     use super::*;
 
     struct Shared {
@@ -159,7 +162,7 @@ mod model {
     #[test]
     fn a_producer_that_dies_anywhere_tears_nothing_and_goes_on() {
         for steps in 0..=4 {
-            loom::model(move || {
+            check(Some(4), move || {
                 let shared = shared();
                 let producer = then(&shared, move |shared| {
                     produce(shared, 1, 4);
@@ -183,7 +186,7 @@ mod model {
     #[test]
     fn a_consumer_that_dies_anywhere_tears_nothing_and_goes_on() {
         for steps in 0..=3 {
-            loom::model(move || {
+            check(Some(4), move || {
                 let shared = shared();
                 let producer = then(&shared, |shared| (1..=3).for_each(|value| produce(shared, value, 4)));
                 let before = consume(&shared, 3).expect("it is read");

@@ -106,25 +106,31 @@ mod tests {
 
 #[cfg(all(test, loom))]
 mod model {
+    use super::super::interleaved::check;
     use super::*;
 
-    /// Every interleaving of three publications and three looks: no buffer is used by both sides at once (loom's cell
-    /// would say so), nothing is torn, nothing older follows.
+    /// Every interleaving of two publications and two looks, and those of three and three with up to four interruptions:
+    /// no buffer is used by both sides at once (loom's cell would say so), nothing is torn, nothing older follows.
     #[test]
     fn every_interleaving_is_sound() {
-        loom::model(|| {
-            let (mut producer, mut consumer) = triple_buffer((0, 0));
-            let writer = loom::thread::spawn(move || (1..=3).for_each(|n| producer.publish(|value| *value = (n, n))));
-            let mut before = 0;
-            for _ in 0..3 {
-                consumer.newest(|(one, other), _| {
-                    assert_eq!(one, other);
-                    assert!(*one >= before);
-                    before = *one;
-                });
-            }
-            writer.join().unwrap();
-            assert_eq!(consumer.newest(|value, _| *value), (3, 3));
-        });
+        for (count, interruptions) in [(2, None), (3, Some(4))] {
+            check(interruptions, move || publish_and_look(count));
+        }
+    }
+
+    fn publish_and_look(count: u32) {
+        let (mut producer, mut consumer) = triple_buffer((0, 0));
+        let write = move || (1..=count).for_each(|n| producer.publish(|value| *value = (n, n)));
+        let writer = loom::thread::spawn(write);
+        let mut before = 0;
+        for _ in 0..count {
+            consumer.newest(|(one, other), _| {
+                assert_eq!(one, other);
+                assert!(*one >= before);
+                before = *one;
+            });
+        }
+        writer.join().unwrap();
+        assert_eq!(consumer.newest(|value, _| *value), (count, count));
     }
 }

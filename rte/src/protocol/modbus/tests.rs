@@ -263,6 +263,28 @@ fn connections_that_are_idle_too_many_or_speak_something_else_are_closed() {
     assert_eq!((bench.counter("closed: idle"), bench.server.due()), (1, None));
 }
 
+/// A day in virtual time: a client that asks every second, one that comes each minute, writes, and leaves or falls silent.
+#[test]
+fn a_day_leaves_nothing_behind() {
+    let mut bench = bench(Settings { idle_timeout: 10_000 * MS, ..settings() });
+    bench.door.publish(u64::MAX / 2, true, &[0; 8]);
+    let (write, read) = (framed(1, 1, &[5, 0, 0, 0xff, 0]), framed(1, 1, &[4, 0, 0, 0, 1]));
+    let room = bench.server.connections.capacity();
+    for second in 0..86_400_u32 {
+        assert_eq!(bench.send(1, &read).streams[0].1[7], 4);
+        let (minute, number) = (second / 60, 2 + second / 60);
+        match second % 60 {
+            10 => assert_eq!(bench.send(number, &write).streams.len(), 1),
+            11 if minute % 2 == 0 => drop(bench.send(number, &[])),
+            _ => {}
+        }
+        bench.pass(1_000 * MS);
+    }
+    assert_eq!((bench.counter("connections"), bench.server.connections.capacity()), (1, room));
+    assert_eq!((bench.counter("outputs lost: silent"), bench.counter("outputs lost: closed")), (1_440, 0));
+    assert_eq!(bench.counter("closed: idle"), 720);
+}
+
 fn request() -> impl Strategy<Value = Vec<u8>> {
     let number = prop_oneof![0..12_u16, any::<u16>()];
     let function = prop_oneof![1..=6_u8, Just(15), Just(16), Just(23), any::<u8>()];
