@@ -163,7 +163,7 @@ impl Master {
     fn new(slave: Ipv4Addr) -> Self {
         let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
         socket.set_broadcast(true).unwrap();
-        socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+        socket.set_read_timeout(Some(SECOND)).unwrap();
         Self { socket, slave, sequence: 0, parameter: 7 }
     }
 
@@ -176,7 +176,7 @@ impl Master {
             master: PLC,
             group: if self.slave == DEVICE { 1 } else { 2 },
             sequence: self.sequence,
-            timeout_ms: 100,
+            timeout_ms: 500,
             timeout_count: 3,
             parameter: self.parameter,
             state: u16::from(self.sequence != 0),
