@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the user can ask `weir-io` to do.
 
+pub mod alarm;
 pub mod cclink_master;
 pub mod dcp;
 pub mod demo;

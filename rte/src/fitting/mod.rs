@@ -20,6 +20,7 @@ pub mod outbox;
 pub mod plugin;
 pub mod policy;
 pub mod protocols;
+pub mod requests;
 pub mod running;
 pub mod sockets;
 pub mod store;

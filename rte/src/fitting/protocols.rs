@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::Error;
 use super::interface::Interface;
+use super::requests::{self, RequestSocket};
 use super::store::FileStore;
 use crate::application::endpoint::Endpoint;
 use crate::application::memory::{Memory, Plan};
@@ -68,7 +69,8 @@ fn device(configuration: &Configuration, model: &Model, start: Start) -> Result<
     let store = FileStore::open(start.state.join("profinet.toml"))?;
     let (discovery, station) = sides(Station::default());
     let discovery = Discovery::new(Settings::new(model, interface.index), discovery, Box::new(store));
-    let device = Device::new(model.clone(), start.endpoint, configuration.points.safe.clone(), station);
+    let mut device = Device::new(model.clone(), start.endpoint, configuration.points.safe.clone(), station);
+    device.acyclic.listen_to(Box::new(RequestSocket::new(requests::path(&configuration.application.memory))));
     Ok(vec![Box::new(device.cyclic), Box::new(device.acyclic), Box::new(discovery)])
 }
 

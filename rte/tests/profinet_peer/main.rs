@@ -7,21 +7,23 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::time::{Duration, Instant};
 
-use weir_io::application::endpoint::{Door, Endpoint};
+use weir_io::application::endpoint::{Door, Endpoint, State};
 use weir_io::application::memory::{Memory, Plan};
 use weir_io::configuration::Configuration;
 use weir_io::fitting::interface::Interface;
+use weir_io::fitting::requests::{self, RequestSocket};
 use weir_io::fitting::running;
 use weir_io::fitting::system::now;
 use weir_io::protocol::Lane;
 use weir_io::protocol::profinet::device::Device;
-use weir_io::protocol::profinet::device::handle::{Alarm, Handle};
+use weir_io::protocol::profinet::device::handle::Handle;
 use weir_io::protocol::profinet::discovery::{Discovery, Settings};
 use weir_io::protocol::profinet::station::{Station, sides};
 
@@ -41,6 +43,7 @@ f = "u32"
 station = "echo"
 vendor_id = 0x0493
 device_id = 0x0002
+order = "4711"
 [[profinet.module]]
 slot = 1
 ident = 0x32
@@ -72,23 +75,35 @@ fn python() -> Option<PathBuf> {
     None
 }
 
+/// What the test and the device's threads tell each other.
+#[derive(Default)]
+struct Seen {
+    stop: AtomicBool,
+    are_outputs_valid: AtomicBool,
+    /// The first output.
+    byte: AtomicU8,
+}
+
 /// The application: inputs are what the outputs were, and a write of record 124 is a reason for an alarm.
-fn echo(mut door: Door, handle: &Handle, stop: &AtomicBool) {
+fn echo(mut door: Door, handle: &Handle, requests: &Path, seen: &Seen) {
     let mut asked = None;
-    while !stop.load(Ordering::Relaxed) {
-        let image = door.outputs().2.to_vec();
+    while !seen.stop.load(Ordering::Relaxed) {
+        let (state, _, image) = door.outputs();
+        let image = image.to_vec();
+        seen.are_outputs_valid.store(state & State::VALID != 0, Ordering::Relaxed);
+        seen.byte.store(image[0], Ordering::Relaxed);
         door.publish(now(), true, &image);
         let record = handle.record((1, 1), 124);
         if record != asked {
             asked = record;
-            handle.raise(Alarm::Process { place: (1, 1), structure: 1, data: vec![1] }).unwrap();
+            requests::send(requests, "process 1 1 1 01").unwrap();
         }
         std::thread::sleep(Duration::from_millis(1));
     }
 }
 
-/// The device, until `stop`; answers its counters and how many controllers were told of.
-fn device(stop: &Arc<AtomicBool>) -> Vec<(String, Vec<(&'static str, u64)>)> {
+/// The device, until it is stopped; answers its counters.
+fn device(seen: &Arc<Seen>) -> Vec<(String, Vec<(&'static str, u64)>)> {
     let configuration = Configuration::parse(CONFIGURATION, Path::new("echo.toml")).unwrap();
     let points = &configuration.points;
     let plan = Plan { inputs: points.inputs.bytes(), outputs: points.outputs.bytes(), endpoints: 1 };
@@ -100,14 +115,17 @@ fn device(stop: &Arc<AtomicBool>) -> Vec<(String, Vec<(&'static str, u64)>)> {
     let (discovery, side) = sides(Station::default());
     let store = std::collections::BTreeMap::new();
     let discovery = Discovery::new(Settings::new(&model, interface.index), discovery, Box::new(store));
-    let Device { acyclic, cyclic, handle } = Device::new(model, endpoint, points.safe.clone(), side);
+    let Device { mut acyclic, cyclic, handle } = Device::new(model, endpoint, points.safe.clone(), side);
+    let folder = tempfile::tempdir().unwrap();
+    let path = requests::path(&folder.path().join("memory"));
+    acyclic.listen_to(Box::new(RequestSocket::new(path.clone())));
     let lanes: Vec<Box<dyn Lane>> = vec![Box::new(cyclic), Box::new(acyclic), Box::new(discovery)];
     let running = running::start(&interface, interface.address(), lanes).unwrap();
     let application = {
-        let (handle, stop) = (handle.clone(), stop.clone());
-        std::thread::spawn(move || echo(door, &handle, &stop))
+        let (handle, seen) = (handle.clone(), seen.clone());
+        std::thread::spawn(move || echo(door, &handle, &path, &seen))
     };
-    while !stop.load(Ordering::Relaxed) {
+    while !seen.stop.load(Ordering::Relaxed) {
         let _ = running.event(Duration::from_millis(50));
     }
     application.join().unwrap();
@@ -121,10 +139,10 @@ fn lives(ratio: u32) {
     let Some((device_host, plc)) = common::pair() else { return };
     let lives = std::env::var("WEIR_PROFINET_LIVES").map_or(2, |text| text.parse().expect("a number of connections"));
     let capture = std::env::var_os("WEIR_PROFINET_CAPTURE").map(PathBuf::from);
-    let stop = Arc::new(AtomicBool::new(false));
+    let seen = Arc::new(Seen::default());
     let running = {
-        let stop = stop.clone();
-        std::thread::spawn(move || device_host.run(move || device(&stop)))
+        let seen = seen.clone();
+        std::thread::spawn(move || device_host.run(move || device(&seen)))
     };
     let output = plc.run(move || {
         let mut dumpcap = capture.map(|folder| {
@@ -141,7 +159,7 @@ fn lives(ratio: u32) {
         }
         output.unwrap()
     });
-    stop.store(true, Ordering::Relaxed);
+    seen.stop.store(true, Ordering::Relaxed);
     let counters = running.join().unwrap();
     let (said, complained) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     println!("cycle {ratio} ms: {said}{counters:?}");
@@ -164,4 +182,36 @@ fn profinet_py_at_8_ms() {
 #[test]
 fn profinet_py_at_1_ms() {
     lives(1);
+}
+
+#[test]
+fn a_killed_controller_is_noticed_and_outputs_are_safe() {
+    let Some(python) = python() else { return };
+    let Some((device_host, plc)) = common::pair() else { return };
+    let seen = Arc::new(Seen::default());
+    let running = {
+        let seen = seen.clone();
+        std::thread::spawn(move || device_host.run(move || device(&seen)))
+    };
+    let mut controller = plc.run(move || {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/profinet_peer/controller.py");
+        let mut command = Command::new(python);
+        command.arg(script).args(["rte0", "echo", "8", "0"]).stdout(Stdio::piped()).spawn().unwrap()
+    });
+    let mut line = String::new();
+    BufReader::new(controller.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "connected\n");
+    let state = || (seen.are_outputs_valid.load(Ordering::Relaxed), seen.byte.load(Ordering::Relaxed));
+    assert_eq!(state(), (true, 1));
+    controller.kill().unwrap();
+    controller.wait().unwrap();
+    let killed = Instant::now();
+    // Data is held for 62 cycles of 8 ms.
+    while state().0 && killed.elapsed() < Duration::from_secs(5) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    println!("outputs were safe {:?} after the kill", killed.elapsed());
+    assert_eq!(state(), (false, 9));
+    seen.stop.store(true, Ordering::Relaxed);
+    running.join().unwrap();
 }

@@ -11,6 +11,7 @@ use super::check::{Circumstances, Place, Request};
 use super::connection::{Connection, State};
 use super::handle::{Alarm, Handle};
 use super::link::{CONNECTIONS_MAX, Order, Orders, Reports};
+use super::request::{Requests, parse};
 use super::server::{Incoming, Server};
 use crate::application::triple_buffer::{Consumer, Producer};
 use crate::protocol::profinet::counters::Counters;
@@ -33,6 +34,9 @@ const ALARMS: usize = 2;
 /// How often the lane looks whether the application has something to tell, while there is a connection.
 const LOOKED_EVERY: Nanos = 10_000_000;
 
+/// Lines of other processes at a time.
+const REQUESTS_MAX: usize = 16;
+
 /// The lane.
 pub struct AcyclicLane {
     ports: [Port; 3],
@@ -47,6 +51,7 @@ pub struct AcyclicLane {
     pub(super) server: Server,
     pub(super) connections: [Option<Connection>; CONNECTIONS_MAX],
     connected: u64,
+    requests: Option<Box<dyn Requests>>,
     look_at: Nanos,
     had_problem: bool,
     pub(super) counters: Counters,
@@ -80,10 +85,16 @@ impl AcyclicLane {
             server: Server::default(),
             connections: [const { None }; CONNECTIONS_MAX],
             connected: 0,
+            requests: None,
             look_at: 0,
             had_problem: false,
             counters: Counters::default(),
         }
+    }
+
+    /// Raises the alarms that come from there, too.
+    pub fn listen_to(&mut self, requests: Box<dyn Requests>) {
+        self.requests = Some(requests);
     }
 
     /// How many controllers are connected.
@@ -291,6 +302,7 @@ impl AcyclicLane {
             return;
         }
         self.look_at = now + LOOKED_EVERY;
+        self.hear_others(out);
         let (alarms, has_problem) = {
             let mut shared = self.handle.shared();
             (std::mem::take(&mut shared.alarms), !shared.diagnoses.is_empty())
@@ -301,6 +313,19 @@ impl AcyclicLane {
         if has_problem != self.had_problem {
             self.had_problem = has_problem;
             self.publish(out);
+        }
+    }
+
+    /// Alarms of other processes.
+    fn hear_others(&mut self, out: &mut dyn Outbox) {
+        let Some(requests) = &mut self.requests else { return };
+        for line in std::iter::from_fn(|| requests.next()).take(REQUESTS_MAX) {
+            let raised = parse(&line).map_err(str::to_owned).and_then(|alarm| self.handle.raise(alarm));
+            if let Err(why) = raised {
+                self.counters.count("alarms of applications refused");
+                let line: String = line.chars().filter(|c| c.is_ascii_graphic() || *c == ' ').take(80).collect();
+                out.tell(&format!("alarm \"{line}\" is not sent: {why}"));
+            }
         }
     }
 
@@ -421,7 +446,7 @@ impl Lane for AcyclicLane {
     }
 
     fn due(&self) -> Option<Nanos> {
-        let look = (self.connections() > 0).then_some(self.look_at);
+        let look = (self.connections() > 0 || self.requests.is_some()).then_some(self.look_at);
         self.connections.iter().flatten().filter_map(Connection::due).chain(look).min()
     }
 

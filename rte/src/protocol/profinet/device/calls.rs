@@ -117,7 +117,8 @@ impl AcyclicLane {
         let (product, order, hardware) = (&model.product, &model.order, model.hardware);
         let annotation = format!("{product:<25.25} {order:<20.20} {hardware:>5} V{major:>3}{minor:>3}{patch:>3}");
         let entry = Entry { object, port: RPC_PORT, annotation };
-        let is_first = lookup.handle == Uuid::NIL && lookup.entries_max > 0;
+        // There is one entry alone: how many the caller takes is not looked at, which not all write where it should be.
+        let is_first = lookup.handle == Uuid::NIL;
         let (entry, handle) = if is_first { (Some(&entry), object) } else { (None, Uuid::NIL) };
         Reply::Answer(endpoint_mapper::encode_answer(entry, handle, header.ndr()), None)
     }

@@ -13,6 +13,7 @@ pub mod cyclic;
 pub mod handle;
 pub mod link;
 mod records;
+pub mod request;
 mod server;
 
 use std::sync::Arc;
