@@ -89,7 +89,10 @@ test-edge: setup
 test-rte: setup
 	@echo "== The I/O device: captures, properties, hostile packets, real peers in network namespaces"
 	cargo test --quiet --release --locked -p weir-io --tests
-	@echo "== Its triple buffers: every interleaving"
+	@echo "== In a guest with a real-time kernel: shaping, VLANs, an exclusive CPU with SCHED_DEADLINE"
+	rte/guest/run rte/guest/features
+	rte/guest/run rte/guest/partition target/release/weir-io
+	@echo "== Its triple buffers: interleavings of both sides, and their deaths"
 	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom cargo test --quiet --release --locked -p weir-io --lib model
 
 bench: setup
