@@ -44,6 +44,21 @@ impl Hierarchy {
     }
 }
 
+/// The machine's CPUs, also those that a partition has taken from this process. At least one.
+pub fn online() -> Vec<usize> {
+    let cpus = parse(&fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default());
+    if cpus.is_empty() { vec![0] } else { cpus }
+}
+
+/// A list such as "0-2,5".
+fn parse(list: &str) -> Vec<usize> {
+    let ranges = list.trim().split(',').filter_map(|range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        Some(first.parse().ok()?..=last.parse().ok()?)
+    });
+    ranges.flatten().collect()
+}
+
 /// A set of one CPU. Processes enter it by themselves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Set {
@@ -121,6 +136,14 @@ fn partition(root: &Path, path: &Path, cpu: usize) -> Result<Set, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lists_of_cpus_are_read() {
+        assert_eq!(parse("0-2,5\n"), [0, 1, 2, 5]);
+        assert_eq!(parse("0"), [0]);
+        assert_eq!(parse(""), [0; 0]);
+        assert!(!online().is_empty());
+    }
 
     #[test]
     fn version_2_is_preferred_if_it_has_cpuset() {

@@ -16,7 +16,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 
 use super::Error;
 use super::address::Owner;
-use super::cpuset::{Hierarchy, Set};
+use super::cpuset::{self, Hierarchy, Set};
 use super::interface::Interface;
 use super::message::{self, Message};
 use super::plugin;
@@ -311,13 +311,14 @@ struct Place {
 /// Finds a place for the cyclic lanes, and checks that they fit there.
 fn place(configuration: &Configuration) -> Result<Place, Error> {
     let fitting = &configuration.fitting;
-    let online = std::thread::available_parallelism().map_or(1, usize::from);
+    let all = cpuset::online();
+    let online = all.len();
     let hierarchy = Hierarchy::find();
     let make = |cpu| Set::make(&hierarchy, &configuration.device.name, cpu);
     let (set, pinned) = match fitting.cpu {
         Cpu::Any => (None, None),
         // One is left for all else; version 1 gives nobody a CPU alone, and takes SCHED_DEADLINE away.
-        Cpu::Auto if online > 1 && matches!(hierarchy, Hierarchy::Two(_)) => match make(online - 1) {
+        Cpu::Auto if online > 1 && matches!(hierarchy, Hierarchy::Two(_)) => match make(all[online - 1]) {
             Ok(set) => (Some(set), None),
             Err(error) => {
                 tell(&format!("{error}; the cycle shares all CPUs"));
@@ -343,7 +344,8 @@ fn place(configuration: &Configuration) -> Result<Place, Error> {
     }
     if let Some(runtime) = fitting.runtime {
         let cpus = if set.as_ref().is_some_and(|set| set.is_exclusive) { 1 } else { online };
-        policy::admit(&cyclic_lanes(configuration)?, runtime, cpus)?;
+        let admitted = cyclic_lanes(configuration).and_then(|lanes| policy::admit(&lanes, runtime, cpus));
+        admitted.inspect_err(|_| set.iter().for_each(Set::remove))?;
     }
     let argument = |name: &str, value: String| [name.to_owned(), value];
     let arguments = set.iter().map(|set| argument("--set", set.path.display().to_string()));

@@ -5,6 +5,7 @@ mod captures;
 mod device;
 mod endurance;
 mod hostile;
+mod master_replay;
 mod network;
 mod properties;
 mod replay;

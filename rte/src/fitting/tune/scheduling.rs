@@ -7,7 +7,7 @@ use std::thread;
 
 use super::{Apply, Finding, State};
 use crate::fitting::Error;
-use crate::fitting::cpuset::Hierarchy;
+use crate::fitting::cpuset::{self, Hierarchy};
 use crate::fitting::policy::{deadline, fifo};
 use crate::fitting::sockets::capabilities_hint;
 
@@ -67,7 +67,7 @@ fn throttling() -> Finding {
 
 fn cpus() -> Finding {
     const WHAT: &str = "a CPU for the cycle";
-    match thread::available_parallelism().map_or(1, usize::from) {
+    match cpuset::online().len() {
         1 => Finding::missing(WHAT, "there is one CPU", "the cycle and all else share it", "a machine with two"),
         count => Finding::there(WHAT, format!("{count} CPUs")),
     }
