@@ -18,9 +18,10 @@ use super::measure;
 const START: Duration = Duration::from_secs(8);
 const TURN: Duration = Duration::from_millis(5);
 /// The variants: what they are called, and their `[fitting]`.
-const VARIANTS: [(&str, &str); 3] = [
+const VARIANTS: [(&str, &str); 4] = [
     ("a tick of 500 µs, SCHED_OTHER", "policy = \"other\"\ncpu = \"any\"\ntick_us = 500"),
     ("a tick of 500 µs, SCHED_FIFO", "policy = \"fifo\"\ncpu = \"any\"\ntick_us = 500"),
+    ("the event, SCHED_FIFO", "policy = \"fifo\"\ncpu = \"any\""),
     ("the event, SCHED_DEADLINE where allowed", ""),
 ];
 

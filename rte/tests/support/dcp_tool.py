@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A commissioning tool (pnio-dcp) at work on one station: finds, names, addresses, blinks, resets. Prints what came of it."""
+"""A commissioning tool (pnio-dcp) at work on one station: finds, names, addresses, blinks, resets. Prints it."""
 
 import sys
 
