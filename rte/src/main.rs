@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use say::say;
 use weir_io::configuration::Configuration;
 use weir_io::fitting::child::Place;
 
@@ -92,6 +93,6 @@ fn main() -> ExitCode {
 
 fn check(file: &Path) -> Result<(), String> {
     let configuration = Configuration::read(file).map_err(|error| error.to_string())?;
-    println!("{}: {} is right", file.display(), configuration.device.name);
+    say!("{}: {} is right", file.display(), configuration.device.name);
     Ok(())
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 use signal_hook::consts::SIGCONT;
 
-use super::say::say;
+use say::say;
 
 /// What `--hold` sleeps at a time.
 const SLICE: Duration = Duration::from_millis(1);

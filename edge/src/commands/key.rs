@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use rand::TryRng;
 use rand::rngs::SysRng;
 
-use super::say::say;
+use say::say;
 
 /// Prints 64 hexadecimal digits from the operating system's generator.
 pub fn run() -> ExitCode {

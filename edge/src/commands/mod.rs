@@ -7,7 +7,6 @@ pub mod demo;
 pub mod key;
 pub mod machine;
 mod processes;
-mod say;
 pub mod sim;
 pub mod status;
 pub mod submit;

@@ -13,7 +13,7 @@ use weir_edge::sim::results::{Results, quantile};
 use weir_edge::sim::scenario::{self, Row, Scenario};
 use weir_edge::sim::{faults, world};
 
-use super::say::say;
+use say::say;
 
 /// Runs a scenario file in virtual time and prints a row for each of its variations. The same file and seed give the
 /// same rows on every machine.

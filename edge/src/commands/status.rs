@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::say::say;
 use super::table;
+use say::say;
 
 /// What `status` is given.
 #[derive(Debug, Args)]

@@ -11,7 +11,7 @@ use clap::Args;
 use weir_edge::client::{Client, Exit, Outcome, Task, read_key};
 use weir_edge::core::message::PAYLOAD_BYTES_MAX;
 
-use super::say::say;
+use say::say;
 
 /// All results came, in time.
 const IN_TIME: u8 = 0;

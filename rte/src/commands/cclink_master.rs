@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
+use say::say;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use weir_io::fitting::driver::Event;
 use weir_io::fitting::interface::Interface;
@@ -233,17 +234,17 @@ fn commission(interface: &str, commission: Commission) -> Result<(), String> {
         let Address { ip, mask, .. } = slave.address;
         let prefix = u32::from(mask).leading_ones();
         let (vendor, model, version) = (slave.vendor, slave.model, slave.equipment_version);
-        println!("{}  {ip}/{prefix}  vendor {vendor:#06x}  model {model:#010x}  version {version}", slave.mac);
+        say!("{}  {ip}/{prefix}  vendor {vendor:#06x}  model {model:#010x}  version {version}", slave.mac);
     }
     match (findings.outcome, commission) {
         (Outcome::Refused(end_code), _) => Err(format!("the slave refused the address: {end_code:#06x}")),
         (Outcome::Silent, Commission::Set(mac, _)) => Err(format!("no slave {mac} has answered")),
         (_, Commission::Set(mac, address)) => {
-            println!("{mac} has the address {}", address.ip);
+            say!("{mac} has the address {}", address.ip);
             Ok(())
         }
         (_, Commission::Search) => {
-            println!("{} slaves", findings.slaves.len());
+            say!("{} slaves", findings.slaves.len());
             Ok(())
         }
     }

@@ -6,6 +6,7 @@ use std::sync::mpsc::sync_channel;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
+use say::say;
 use weir_io::fitting::interface::Interface;
 use weir_io::fitting::running;
 use weir_io::protocol::profinet::finder::{Answer, Finder, Found, Question};
@@ -115,7 +116,7 @@ pub fn run(arguments: &DcpArguments) -> Result<(), String> {
             Ok(())
         }
         (_, Some(0)) => {
-            println!("done");
+            say!("done");
             Ok(())
         }
         (_, Some(code)) => Err(format!("not done: {}", Outcome::text(code))),
@@ -125,11 +126,11 @@ pub fn run(arguments: &DcpArguments) -> Result<(), String> {
 
 fn print_table(found: &mut [Found]) {
     found.sort_by_key(|station| station.mac);
-    println!("{:17}  {:15}  {:15}  {:11}  {:25}  name", "station", "address", "mask", "vendor:dev", "product");
+    say!("{:17}  {:15}  {:15}  {:11}  {:25}  name", "station", "address", "mask", "vendor:dev", "product");
     for Found { mac, name, address, product, device } in found.iter() {
         let device = device.map_or(String::new(), |(vendor, device)| format!("{vendor:04x}:{device:04x}"));
         let (ip, mask) = (address.ip.to_string(), address.mask.to_string());
-        println!("{:17}  {ip:15}  {mask:15}  {device:11}  {product:25}  {name}", mac.to_string());
+        say!("{:17}  {ip:15}  {mask:15}  {device:11}  {product:25}  {name}", mac.to_string());
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
+use say::say;
 use weir_io::configuration::Configuration;
 use weir_io::protocol::profinet::gsdml;
 
@@ -62,7 +63,7 @@ fn profinet(file: &Path, folder: &Path, date: Option<(u16, u8, u8)>) -> Result<(
     let description = gsdml::describe(model, &points.inputs, &points.outputs, date.unwrap_or_else(today));
     let path = folder.join(description.file);
     fs::write(&path, description.text).map_err(|error| format!("{}: {error}", path.display()))?;
-    println!("{} is written; PI's GSD checker has not seen it", path.display());
+    say!("{} is written; PI's GSD checker has not seen it", path.display());
     Ok(())
 }
 
@@ -76,7 +77,7 @@ fn cclink(file: &Path, name: &str, folder: &Path, date: Option<(u16, u8, u8)>) -
     let path = folder.join(format!("{plain}-{name}.cspp"));
     let text = slave.describe(device, date.unwrap_or_else(today));
     fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
-    println!("{} is written; CLPA's CSP+ tool has not seen it", path.display());
+    say!("{} is written; CLPA's CSP+ tool has not seen it", path.display());
     Ok(())
 }
 

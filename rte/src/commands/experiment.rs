@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use say::say;
 
 use super::demo::session::{Session, Site};
 use super::demo::turn;
@@ -70,7 +71,7 @@ pub fn run(arguments: &ExperimentArguments) -> Result<(), String> {
         rows.extend(measure::rows(Path::new(name), &heard, Some(arguments.cycle.as_nanos() as u64)));
     }
     load.stop();
-    println!("{}", measure::table(&rows));
+    say!("{}", measure::table(&rows));
     measure::write_page(arguments.html.as_deref(), &rows)?;
     measure::write_json(arguments.json.as_deref(), &rows)
 }

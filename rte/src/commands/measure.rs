@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use report_page::{CHART_LIBRARY, STYLE, escape, escape_script, fill};
+use say::put;
 use serde::Serialize;
 use weir_io::measuring::capture::frames;
 use weir_io::measuring::flows::{Flow, Flows};
@@ -73,7 +74,7 @@ pub fn run(arguments: &MeasureArguments) -> Result<(), String> {
         }
         rows.extend(self::rows(file, &flows, cycle));
     }
-    print!("{}", table(&rows));
+    put(format_args!("{}", table(&rows)));
     write_page(arguments.html.as_deref(), &rows)?;
     write_json(arguments.json.as_deref(), &rows)
 }

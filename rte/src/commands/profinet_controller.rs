@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `weir-io profinet-controller`: a PROFINET controller for a device that a configuration describes.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
+use say::{put, say};
 use weir_io::application::image::{Image, Point, Type};
 use weir_io::configuration::Configuration;
 use weir_io::fitting::driver::Event as DriverEvent;
@@ -113,7 +114,7 @@ pub fn run(arguments: &ControllerArguments) -> Result<(), String> {
     let result = watch(arguments, &configuration.points.inputs, model, &mut handle, &running);
     for (lane, counters) in running.counters() {
         for (name, count) in counters.iter().filter(|(_, count)| *count > 0) {
-            println!("{lane}: {name}: {count}");
+            say!("{lane}: {name}: {count}");
         }
     }
     running.stop();
@@ -196,7 +197,7 @@ fn watch(
             }
             if event == Event::Phase(Phase::Released) {
                 show(handle, inputs, model);
-                println!();
+                say!();
                 return Ok(());
             }
         }
@@ -204,7 +205,7 @@ fn watch(
         if (is_over || ends.load(Ordering::Relaxed)) && releasing.is_none() {
             // Without a connection there is nothing to release.
             if handle.view().phase != Phase::Data || !handle.command(Command::Release) {
-                println!();
+                say!();
                 return Ok(());
             }
             releasing = Some(Instant::now());
@@ -253,7 +254,7 @@ fn is_live() -> bool {
 
 /// A line of its own, above the table if there is one.
 fn say(line: &str) {
-    println!("{}{line}", if is_live() { "\r\x1b[K" } else { "" });
+    say!("{}{line}", if is_live() { "\r\x1b[K" } else { "" });
 }
 
 /// One line that a terminal shows in place of the one before.
@@ -282,10 +283,9 @@ fn show(handle: &mut Handle, inputs: &Image, model: &Model) {
         values.join(" ")
     );
     if is_live() {
-        print!("\r\x1b[K{line}");
-        let _ = std::io::stdout().flush();
+        put(format_args!("\r\x1b[K{line}"));
     } else {
-        println!("{line}");
+        say!("{line}");
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use clap::Args;
+use say::{put, say};
 use weir_io::fitting::switch::analysis::bound;
 use weir_io::fitting::switch::linux::{commands, slopes};
 use weir_io::fitting::switch::queues::Discipline;
@@ -30,17 +31,21 @@ pub struct SwitchArguments {
 /// Runs the command; the error is one line.
 pub fn run(arguments: &SwitchArguments) -> Result<(), String> {
     let traffic = Traffic::read(&arguments.file).map_err(|error| error.to_string())?;
-    print!("{}", table(&traffic));
-    println!("\nIEEE 802.1Qav, from the streams:");
+    put(format_args!("{}", table(&traffic)));
+    say!("\nIEEE 802.1Qav, from the streams:");
     for of in slopes(&traffic) {
-        println!(
+        say!(
             "  priority {}: idle slope {} bit/s, send slope {} bit/s, credit {} to {} bytes",
-            of.priority, of.idle_bps, of.send_bps, of.low_bytes, of.high_bytes
+            of.priority,
+            of.idle_bps,
+            of.send_bps,
+            of.low_bytes,
+            of.high_bytes
         );
     }
     let text = commands(&traffic, &arguments.interface, arguments.offload);
-    println!("\nOn a Linux switch, for the port towards the receiver:\n{text}");
-    println!(
+    say!("\nOn a Linux switch, for the port towards the receiver:\n{text}");
+    say!(
         "Frames from ports that have no stream must not keep a stream's priority: give these ports\n\
          an ingress rule that sets priority 0 (tc … ingress … action skbedit priority 0)."
     );
@@ -107,6 +112,6 @@ fn apply(commands: &str) -> Result<(), String> {
             return Err(format!("\"{line}\" failed: {}", why.trim().replace('\n', " ")));
         }
     }
-    println!("applied");
+    say!("applied");
     Ok(())
 }

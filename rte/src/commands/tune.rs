@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use say::{put, say};
 use weir_io::configuration::Configuration;
 use weir_io::fitting::tune::{apply, findings, table};
 
@@ -22,13 +23,13 @@ pub fn run(arguments: &TuneArguments) -> Result<(), String> {
     let configuration = arguments.file.as_deref().map(Configuration::read).transpose();
     let configuration = configuration.map_err(|error| error.to_string())?;
     let findings = findings(configuration.as_ref());
-    print!("{}", table(&findings));
+    put(format_args!("{}", table(&findings)));
     if arguments.apply {
         let done = apply(&findings);
         if done.is_empty() {
-            println!("nothing to set up");
+            say!("nothing to set up");
         }
-        done.iter().for_each(|line| println!("{line}"));
+        done.iter().for_each(|line| say!("{line}"));
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use report_page::{CHART_LIBRARY, STYLE, escape_script, fill};
+use say::say;
 use weir_io::configuration::Policy;
 use weir_io::fitting::wakeup::{Trial, errors};
 use weir_io::measuring::statistics::quantile;
@@ -37,14 +38,14 @@ pub struct WakeupsArguments {
 pub fn run(arguments: &WakeupsArguments) -> Result<(), String> {
     let last = std::thread::available_parallelism().map_or(0, |count| count.get() - 1);
     let pinned = arguments.cpu.unwrap_or(last);
-    println!("{:<24} {:>9} {:>9} {:>9} {:>9} {:>9}   µs late", "", "50 %", "99 %", "99.9 %", "99.99 %", "max");
+    say!("{:<24} {:>9} {:>9} {:>9} {:>9} {:>9}   µs late", "", "50 %", "99 %", "99.9 %", "99.99 %", "max");
     let mut curves = Vec::new();
     for (policy, name) in POLICIES {
         for cpu in [None, Some(pinned)] {
             let name = cpu.map_or_else(|| name.to_owned(), |cpu| format!("{name}, CPU {cpu}"));
             match errors(Trial { policy, cpu, period: PERIOD, samples: arguments.samples }) {
                 Ok(late) => curves.push(row(&name, late)),
-                Err(error) => println!("{name:<24} {error}"),
+                Err(error) => say!("{name:<24} {error}"),
             }
         }
     }
@@ -60,7 +61,7 @@ fn row(name: &str, late: Vec<u32>) -> (String, Vec<(f64, f64)>) {
     sorted.sort_unstable();
     let us = |share: f64| quantile(&sorted, share) as f64 / 1e3;
     let [a, b, c, d, e] = [0.5, 0.99, 0.999, 0.9999, 1.0].map(us);
-    println!("{name:<24} {a:>9.1} {b:>9.1} {c:>9.1} {d:>9.1} {e:>9.1}");
+    say!("{name:<24} {a:>9.1} {b:>9.1} {c:>9.1} {d:>9.1} {e:>9.1}");
     // Dense where it matters: at the rare ones.
     let share = |n: usize| 1.0 - 10_f64.powf(-6.0 * n as f64 / POINTS as f64);
     let curve = (0..=POINTS).map(|n| (us(share(n)), share(n))).collect();

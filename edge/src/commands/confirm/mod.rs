@@ -10,7 +10,7 @@ use weir_edge::sim::results::Results;
 use weir_edge::sim::scenario::{self, Row};
 use weir_edge::sim::world;
 
-use super::say::say;
+use say::say;
 
 mod devices;
 mod limits;

@@ -17,9 +17,9 @@ use weir_edge::sim::scenario::Way;
 use super::processes::Folder;
 use super::processes::node::{self, Node};
 use super::processes::relay::Relay;
-use super::say::{put, say};
 use super::{key, table};
 use network::Network;
+use say::{put, say};
 use tally::Tally;
 use trouble::Troubles;
 

@@ -6,7 +6,7 @@ use std::net::UdpSocket;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use crate::commands::say::say;
+use say::say;
 
 /// What netem is asked for, on the way there and on the way back.
 const DELAY_MS: u64 = 20;

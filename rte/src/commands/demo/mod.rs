@@ -17,6 +17,7 @@ use weir_io::measuring::flows::Flows;
 use weir_io::measuring::statistics::cycles;
 
 use super::measure;
+use say::say;
 use session::{Session, Site};
 
 /// How long all may take to find one another: a CC-Link master listens for another one first.
@@ -45,26 +46,26 @@ pub struct DemoArguments {
 pub fn run(arguments: &DemoArguments) -> Result<(), String> {
     let site = Site::build()?;
     let cycle = humantime::format_duration(arguments.cycle);
-    println!("a switch, and at it, each in a network namespace of its own:");
-    println!("  device      weir-io run rte/examples/press.toml: PROFINET, CC-Link IE Field Basic and Modbus/TCP");
-    println!("  controller  our PROFINET controller, cycle {cycle}");
-    println!("  master      our CC-Link master, cycle {cycle}, with two slaves: the device has two addresses");
-    println!("  panel       a Modbus/TCP client, 50 requests a second\n");
+    say!("a switch, and at it, each in a network namespace of its own:");
+    say!("  device      weir-io run rte/examples/press.toml: PROFINET, CC-Link IE Field Basic and Modbus/TCP");
+    say!("  controller  our PROFINET controller, cycle {cycle}");
+    say!("  master      our CC-Link master, cycle {cycle}, with two slaves: the device has two addresses");
+    say!("  panel       a Modbus/TCP client, 50 requests a second\n");
     let mut session = Session::start(&site, arguments.cycle, "", arguments.capture.as_deref())?;
     let watched = watch(&mut session, arguments.during);
     let (flows, log) = session.stop();
-    println!("\nthe device said:");
-    log.lines().for_each(|line| println!("  {line}"));
+    say!("\nthe device said:");
+    log.lines().for_each(|line| say!("  {line}"));
     watched?;
     let rows = measure::rows(Path::new("on the device's cable"), &flows, None);
-    println!("\n{}", measure::table(&rows));
+    say!("\n{}", measure::table(&rows));
     measure::write_page(arguments.html.as_deref(), &rows)
 }
 
 /// Has the PLCs' programs run, and tells each second how it is.
 fn watch(session: &mut Session, during: Duration) -> Result<(), String> {
     let heading = format!("{:>4}  {:<26} {:<30} {:<14}", "s", "PROFINET", "CC-Link", "Modbus/TCP");
-    println!("{heading} mean cycle and largest deviation of the last second");
+    say!("{heading} mean cycle and largest deviation of the last second");
     let begin = Instant::now();
     let mut next = Duration::from_secs(1);
     let mut shown = 0;
@@ -72,7 +73,7 @@ fn watch(session: &mut Session, during: Duration) -> Result<(), String> {
         let seen = turn(session, begin.elapsed())?;
         if begin.elapsed() >= next {
             next += Duration::from_secs(1);
-            println!("{:>4}  {seen} {}", begin.elapsed().as_secs(), recent(&session.heard, &mut shown));
+            say!("{:>4}  {seen} {}", begin.elapsed().as_secs(), recent(&session.heard, &mut shown));
         }
         std::thread::sleep(TURN);
     }

@@ -8,10 +8,11 @@ use std::io::{ErrorKind, Write};
 const PIPE_CLOSED: i32 = 128 + 13;
 
 /// Prints a line; takes what `println!` takes.
+#[macro_export]
 macro_rules! say {
-    ($($text:tt)*) => { $crate::commands::say::put(format_args!("{}\n", format_args!($($text)*))) };
+    () => { $crate::put(format_args!("\n")) };
+    ($($text:tt)*) => { $crate::put(format_args!("{}\n", format_args!($($text)*))) };
 }
-pub(crate) use say;
 
 /// Prints a text as it is, at once.
 pub fn put(text: Arguments<'_>) {
@@ -20,7 +21,7 @@ pub fn put(text: Arguments<'_>) {
         if error.kind() == ErrorKind::BrokenPipe {
             std::process::exit(PIPE_CLOSED);
         }
-        eprintln!("weir-edge: standard output: {error}");
+        eprintln!("standard output: {error}");
         std::process::exit(2);
     }
 }
