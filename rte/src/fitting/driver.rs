@@ -77,6 +77,8 @@ pub struct Driver {
     armed: Option<Option<Nanos>>,
     buffer: Box<[u8]>,
     commands: Receiver<Command>,
+    /// Who wants to know what was counted.
+    asked: Vec<SyncSender<Vec<(&'static str, u64)>>>,
     own: Waker,
     interface: Interface,
     wanted: Wanted,
@@ -120,7 +122,7 @@ impl Driver {
         let buffer = vec![0; BUFFER_BYTES].into_boxed_slice();
         let interface = Interface::open(&interface.name)?;
         let Surroundings { own, commands, wanted, .. } = around;
-        Ok(Self { lane, out, timer, armed: None, buffer, commands, own, interface, wanted, quiet })
+        Ok(Self { lane, out, timer, armed: None, buffer, commands, asked: Vec::new(), own, interface, wanted, quiet })
     }
 
     /// The lane's name.
@@ -160,8 +162,13 @@ impl Driver {
             if let (Some((turn, allowance)), Some(before)) = (&mut cyclic, before) {
                 allowance.taken += now() - began;
                 turn.round(thread_time() - before, &mut |line| self.out.tell(line));
-                self.out.counts.execution =
-                    [turn.execution().mean() as u64, turn.execution().sigma() as u64, turn.execution().max()];
+            }
+            if !self.asked.is_empty() {
+                let mut counters = self.counters();
+                counters.extend(cyclic.iter().flat_map(|(turn, _)| turn.execution().figures()));
+                for asked in self.asked.drain(..) {
+                    let _ = asked.try_send(counters.clone());
+                }
             }
             if is_stopped {
                 self.lane.stop(now(), &mut self.out);
@@ -266,9 +273,7 @@ impl Driver {
                     self.out.address = address;
                     self.lane.address_changed(now(), self.interface.mac, address, &mut self.out);
                 }
-                Command::Counters(answer) => {
-                    let _ = answer.try_send(self.counters());
-                }
+                Command::Counters(answer) => self.asked.push(answer),
             }
         }
         self.lane.run(now(), &mut self.out);

@@ -58,6 +58,30 @@ impl Execution {
         self.max
     }
 
+    /// The time that a share of the rounds took at most, to the microsecond above; 1 ms stands for more, too.
+    fn quantile(&self, share: f64) -> Nanos {
+        let rank = (share * self.count as f64).ceil() as u64;
+        let mut seen = 0;
+        let step = self.histogram.iter().position(|rounds| {
+            seen += rounds;
+            seen >= rank
+        });
+        step.map_or(0, |step| (step as Nanos + 1) * STEP)
+    }
+
+    /// What a user wants to know of them (the paper's figure 6).
+    pub fn figures(&self) -> [(&'static str, u64); 7] {
+        [
+            ("execution mean (ns)", self.mean() as u64),
+            ("execution sigma (ns)", self.sigma() as u64),
+            ("execution 50 % (ns)", self.quantile(0.5)),
+            ("execution 99 % (ns)", self.quantile(0.99)),
+            ("execution 99.9 % (ns)", self.quantile(0.999)),
+            ("execution max (ns)", self.max()),
+            ("execution runtime (ns)", self.runtime()),
+        ]
+    }
+
     /// How many rounds took 0 to 1 us, 1 to 2 us, and so on; the last of the 1001 counts all that took 1 ms and more.
     pub fn histogram(&self) -> &[u64] {
         &self.histogram

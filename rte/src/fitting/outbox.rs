@@ -73,8 +73,6 @@ pub(super) struct Counts {
     pub(super) late_ns_max: u64,
     pub(super) rests: u64,
     pub(super) frames_dropped: u64,
-    /// Mean, sigma and longest of what rounds took of the CPU, in nanoseconds.
-    pub(super) execution: [u64; 3],
 }
 
 /// Everything of a driver that a lane may use while it is called.
@@ -111,9 +109,6 @@ impl Out {
             ("driver latest timer (ns)", counts.late_ns_max),
             ("driver frames dropped by the kernel", counts.frames_dropped),
             ("driver rests from a flood", counts.rests),
-            ("driver execution mean (ns)", counts.execution[0]),
-            ("driver execution sigma (ns)", counts.execution[1]),
-            ("driver execution max (ns)", counts.execution[2]),
         ]
     }
 

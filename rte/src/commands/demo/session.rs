@@ -91,6 +91,22 @@ impl Session {
         self.device.check()
     }
 
+    /// What each cyclic lane of the device has measured of its rounds so far: the lane, and mean, sigma, 50, 99 and 99.9 %,
+    /// the longest and the runtime that follows, in nanoseconds.
+    pub fn executions(&self) -> Vec<(String, Vec<u64>)> {
+        self.device.signal(Signal::USR1);
+        // Lanes answer within a round, and a cyclic one has a round in each cycle.
+        std::thread::sleep(Duration::from_millis(500));
+        let log = fs::read_to_string(self.folder.log()).unwrap_or_default();
+        let of = |line: &str| {
+            let figures = line.split(", ").filter(|figure| figure.trim().starts_with("execution "));
+            let figures: Vec<u64> = figures.filter_map(|figure| figure.rsplit(' ').next()?.parse().ok()).collect();
+            let lane = line.split(": ").nth(1)?.to_owned();
+            (!figures.is_empty()).then_some((lane, figures))
+        };
+        log.lines().filter_map(of).collect()
+    }
+
     /// Stops all. Answers what was heard, and what the device said.
     pub fn stop(self) -> (Flows, String) {
         self.panel.stop();
@@ -205,10 +221,14 @@ impl Device {
         }
     }
 
-    fn end(&mut self) {
+    fn signal(&self, signal: Signal) {
         if let Some(id) = Pid::from_raw(self.supervisor.id() as i32) {
-            let _ = kill_process(id, Signal::TERM);
+            let _ = kill_process(id, signal);
         }
+    }
+
+    fn end(&mut self) {
+        self.signal(Signal::TERM);
         let _ = self.supervisor.wait();
     }
 
