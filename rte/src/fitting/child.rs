@@ -16,6 +16,7 @@ use super::Error;
 use super::cpuset::Set;
 use super::driver::Event;
 use super::interface::Interface;
+use super::log;
 use super::message::Message;
 use super::policy::{Wanted, lock_memory};
 use super::protocols::{Start, protocols};
@@ -54,7 +55,7 @@ pub fn run(configuration: &Configuration, name: &str, place: &Place) -> Result<(
     }
     match configuration.fitting.lock_memory {
         Some(true) => lock_memory()?,
-        None => lock_memory().unwrap_or_else(|error| eprintln!("{name}: {error}")),
+        None => lock_memory().unwrap_or_else(|error| log(format_args!("{name}: {error}"))),
         Some(false) => {}
     }
     let Fitting { policy, runtime, tick, .. } = configuration.fitting;
@@ -103,7 +104,7 @@ fn listen(handle: &Handle, name: &str) {
                 for (lane, counters) in handle.counters() {
                     let counters = counters.iter().filter(|(_, count)| *count != 0);
                     let counters = counters.map(|(name, count)| format!("{name} {count}"));
-                    eprintln!("{name}: {lane}: {}", counters.collect::<Vec<_>>().join(", "));
+                    log(format_args!("{name}: {lane}: {}", counters.collect::<Vec<_>>().join(", ")));
                 }
             }
             Ok(_) => {}
@@ -129,10 +130,10 @@ fn stop_on_signal(handle: Handle) -> io::Result<()> {
 fn attend(running: &Running, name: &str) -> Result<(), Error> {
     loop {
         match running.event(Duration::MAX) {
-            Some(Event::Told { lane, line }) => eprintln!("{lane}: {line}"),
+            Some(Event::Told { lane, line }) => log(format_args!("{lane}: {line}")),
             Some(Event::AddressWanted(request)) => {
                 if let Err(error) = Message::Request(request).send(io::stdin()) {
-                    eprintln!("{name}: address {} is not asked for: {error}", request.address.ip);
+                    log(format_args!("{name}: address {} is not asked for: {error}", request.address.ip));
                 }
             }
             Some(Event::Ended { lane, reason: Some(reason) }) => return Err(Error::new(format!("{lane}: {reason}"))),

@@ -18,6 +18,7 @@ use super::Error;
 use super::address::Owner;
 use super::cpuset::{self, Hierarchy, Set};
 use super::interface::Interface;
+use super::log;
 use super::message::{self, Message};
 use super::plugin;
 use super::policy;
@@ -78,7 +79,7 @@ pub struct Supervisor<'a> {
 
 /// What the user is told, one line each.
 fn tell(line: &str) {
-    eprintln!("weir-io: {line}");
+    log(format_args!("weir-io: {line}"));
 }
 
 impl<'a> Supervisor<'a> {
