@@ -267,9 +267,15 @@ impl<'a> Supervisor<'a> {
         let until = Instant::now() + PATIENCE;
         for job in &mut self.jobs {
             if let Some(process) = &mut job.process {
-                let rest = until.saturating_duration_since(Instant::now());
-                let rest = Timespec { tv_sec: rest.as_secs() as i64, tv_nsec: i64::from(rest.subsec_nanos()) };
-                let _ = poll(&mut [PollFd::new(&process.ended, PollFlags::IN)], Some(&rest));
+                loop {
+                    let rest = until.saturating_duration_since(Instant::now());
+                    let rest = Timespec { tv_sec: rest.as_secs() as i64, tv_nsec: i64::from(rest.subsec_nanos()) };
+                    match poll(&mut [PollFd::new(&process.ended, PollFlags::IN)], Some(&rest)) {
+                        // A second signal, as of `timeout`, which sends one to the group, too.
+                        Err(rustix::io::Errno::INTR) => {}
+                        _ => break,
+                    }
+                }
                 if !matches!(process.child.try_wait(), Ok(Some(_))) {
                     tell(&format!("{}: does not end in {PATIENCE:?} and is killed", job.name));
                     let _ = process.child.kill();
