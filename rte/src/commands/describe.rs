@@ -70,7 +70,11 @@ fn profinet(file: &Path, folder: &Path, date: Option<(u16, u8, u8)>) -> Result<(
 fn cclink(file: &Path, name: &str, folder: &Path, date: Option<(u16, u8, u8)>) -> Result<(), String> {
     let configuration = Configuration::read(file).map_err(|error| error.to_string())?;
     let Some(slave) = configuration.cclink.iter().find(|slave| slave.name == name) else {
-        return Err(format!("{}: there is no [[cclink]] called \"{name}\": --name says which one", file.display()));
+        let names: Vec<_> = configuration.cclink.iter().map(|slave| slave.name.as_str()).collect();
+        return Err(match names.is_empty() {
+            true => format!("{}: there is no [[cclink]] to describe", file.display()),
+            false => format!("{}: there is no [[cclink]] called \"{name}\": --name {}", file.display(), names.join(" or ")),
+        });
     };
     let device = &configuration.device.name;
     let plain: String = device.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();

@@ -150,6 +150,10 @@ impl Configuration {
 }
 
 fn device(table: &DeviceTable, place: &Place) -> Result<Device, Error> {
+    let name = table.name.get_ref();
+    if name.trim().is_empty() || name.len() > 64 || name.chars().any(char::is_control) {
+        return Err(place.at(&table.name, "a device's name is one line of 1 to 64 bytes, such as \"press-3\""));
+    }
     let interface = table.interface.get_ref();
     if interface.is_empty() || interface.len() > 15 || interface.contains(['/', ' ']) {
         return Err(place.at(&table.interface, "an interface's name has 1 to 15 characters, such as \"eth0\""));

@@ -198,7 +198,7 @@ impl Cyclic {
             Event::Duplicate(slave) => {
                 self.counts.duplicates += 1;
                 if self.hush.allows(2, now) {
-                    out.tell(&format!("slave {slave} answered twice: another has its address?"));
+                    out.tell(&format!("slave {slave} answered twice: late, or another has its address"));
                 }
             }
             Event::OtherMaster(slave) => {
