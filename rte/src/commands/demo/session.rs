@@ -4,6 +4,7 @@
 use std::fs::{self, File};
 use std::io::BufWriter;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::{Arc, Mutex};
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use pcap_file::TsResolution;
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
 use weir_io::configuration::Configuration;
 use weir_io::measuring::flows::Flows;
 use weir_io::measuring::live::Ear;
@@ -185,6 +186,12 @@ impl Drop for Folder {
     }
 }
 
+/// Has the process that this will start end with the thread that starts it, whatever ends that: `head`, `kill`.
+fn end_with_us(command: &mut Command) {
+    // SAFETY: the closure makes a system call only: it does not allocate and takes no lock.
+    unsafe { command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::TERM))?)) };
+}
+
 /// The device's processes.
 struct Device {
     supervisor: Child,
@@ -198,6 +205,7 @@ impl Device {
         let to = File::create(log).map_err(failed)?;
         let mut command = Command::new(program);
         command.arg("run").arg(file).stdout(to.try_clone().map_err(failed)?).stderr(to);
+        end_with_us(&mut command);
         let supervisor = at.namespace.within(|| command.spawn()).map_err(failed)?;
         Ok(Self { supervisor, log: log.to_owned() })
     }
