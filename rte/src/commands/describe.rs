@@ -73,7 +73,9 @@ fn cclink(file: &Path, name: &str, folder: &Path, date: Option<(u16, u8, u8)>) -
         let names: Vec<_> = configuration.cclink.iter().map(|slave| slave.name.as_str()).collect();
         return Err(match names.is_empty() {
             true => format!("{}: there is no [[cclink]] to describe", file.display()),
-            false => format!("{}: there is no [[cclink]] called \"{name}\": --name {}", file.display(), names.join(" or ")),
+            false => {
+                format!("{}: there is no [[cclink]] called \"{name}\": --name {}", file.display(), names.join(" or "))
+            }
         });
     };
     let device = &configuration.device.name;

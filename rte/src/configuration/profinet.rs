@@ -123,7 +123,9 @@ impl Table {
         let short = |text: &Option<Spanned<String>>, most: usize, default: &str| match text {
             None => Ok(default.to_owned()),
             Some(text) if is_visible(text.get_ref(), most) => Ok(text.get_ref().clone()),
-            Some(text) => Err(place.at(text, &format!("this text has 1 to {most} visible ASCII characters: no umlauts"))),
+            Some(text) => {
+                Err(place.at(text, &format!("this text has 1 to {most} visible ASCII characters: no umlauts")))
+            }
         };
         for text in [&self.vendor, &self.product] {
             if !is_visible(text.get_ref(), 60) {

@@ -232,7 +232,9 @@ impl Cyclic {
         if fields.state >> first & 1 != 0 {
             if self.hush.allows(Event::Duplicate as usize, now) {
                 let (own, master) = (self.own, fields.master);
-                out.tell(&format!("master {master} exchanges data with {own} already: late answers, or another has the address"));
+                out.tell(&format!(
+                    "master {master} exchanges data with {own} already: late answers, or another has the address"
+                ));
             }
             return Verdict::Silent(|counts| &mut counts.duplicate);
         }
