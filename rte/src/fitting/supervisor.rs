@@ -4,8 +4,7 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -76,8 +75,6 @@ pub struct Supervisor<'a> {
     set: Option<Set>,
     jobs: Vec<Job>,
     looked: Instant,
-    /// The right to the memory.
-    _alone: UnixListener,
 }
 
 /// What the user is told, one line each.
@@ -97,7 +94,6 @@ impl<'a> Supervisor<'a> {
             let text = "no protocol is configured: add [profinet], [[cclink]] or [modbus]";
             return Err(Error::new(format!("{}: {text}", file.display())));
         }
-        let alone = alone(configuration)?;
         let program = std::env::current_exe().map_err(|error| Error::new(format!("this program's path: {error}")))?;
         let Place { set, arguments } = place(configuration)?;
         let (mut owners, told) = own(configuration, None, 0)?;
@@ -125,7 +121,7 @@ impl<'a> Supervisor<'a> {
             let (delay, next, name) = (DELAYS[0], Instant::now(), plugin::NAME.to_owned());
             jobs.push(Job { name, arguments, endpoint: None, owner: 0, process: None, delay, next });
         }
-        Ok(Self { configuration, program, memory, owners, set, jobs, looked: Instant::now(), _alone: alone })
+        Ok(Self { configuration, program, memory, owners, set, jobs, looked: Instant::now() })
     }
 
     /// Runs until `SIGTERM` or `SIGINT`. `SIGUSR1` has all processes print what they counted.
@@ -295,21 +291,6 @@ impl<'a> Supervisor<'a> {
         }
         tell("stopped; all outputs are safe");
     }
-}
-
-/// Takes the right to the device's memory, which the kernel takes back from a process that dies.
-fn alone(configuration: &Configuration) -> Result<UnixListener, Error> {
-    let path = &configuration.application.memory;
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-    let name = format!("weir-io {}", path.display());
-    let taken = SocketAddr::from_abstract_name(name).and_then(|name| UnixListener::bind_addr(&name));
-    taken.map_err(|error| match error.kind() {
-        io::ErrorKind::AddrInUse => {
-            let text = "a device runs with this memory already: end it, or name another with [application] memory = …";
-            Error::new(format!("{}: {text}", path.display()))
-        }
-        _ => Error::new(format!("{}: {error}", path.display())),
-    })
 }
 
 /// Takes over an address: the interface's, or the one of a protocol that has one for itself.
