@@ -13,10 +13,10 @@ use std::time::Duration;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::Error;
+use super::console::tell;
 use super::cpuset::Set;
 use super::driver::Event;
 use super::interface::Interface;
-use super::log;
 use super::message::Message;
 use super::policy::{Wanted, lock_memory};
 use super::protocols::{Start, protocols};
@@ -55,7 +55,7 @@ pub fn run(configuration: &Configuration, name: &str, place: &Place) -> Result<(
     }
     match configuration.fitting.lock_memory {
         Some(true) => lock_memory()?,
-        None => lock_memory().unwrap_or_else(|error| log(format_args!("{name}: {error}"))),
+        None => lock_memory().unwrap_or_else(|error| tell(&format!("{name}: {error}"))),
         Some(false) => {}
     }
     let Fitting { policy, runtime, tick, .. } = configuration.fitting;
@@ -104,7 +104,7 @@ fn listen(handle: &Handle, name: &str) {
                 for (lane, counters) in handle.counters() {
                     let counters = counters.iter().filter(|(_, count)| *count != 0);
                     let counters = counters.map(|(name, count)| format!("{name} {count}"));
-                    log(format_args!("{name}: {lane}: {}", counters.collect::<Vec<_>>().join(", ")));
+                    tell(&format!("{name}: {lane}: {}", counters.collect::<Vec<_>>().join(", ")));
                 }
             }
             Ok(_) => {}
@@ -130,10 +130,10 @@ fn stop_on_signal(handle: Handle) -> io::Result<()> {
 fn attend(running: &Running, name: &str) -> Result<(), Error> {
     loop {
         match running.event(Duration::MAX) {
-            Some(Event::Told { lane, line }) => log(format_args!("{lane}: {line}")),
+            Some(Event::Told { lane, line }) => tell(&format!("{lane}: {line}")),
             Some(Event::AddressWanted(request)) => {
                 if let Err(error) = Message::Request(request).send(io::stdin()) {
-                    log(format_args!("{name}: address {} is not asked for: {error}", request.address.ip));
+                    tell(&format!("{name}: address {} is not asked for: {error}", request.address.ip));
                 }
             }
             Some(Event::Ended { lane, reason: Some(reason) }) => return Err(Error::new(format!("{lane}: {reason}"))),

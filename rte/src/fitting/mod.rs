@@ -10,6 +10,7 @@
 pub mod address;
 pub mod child;
 pub mod connections;
+pub mod console;
 pub mod cpuset;
 pub mod driver;
 pub mod execution;
@@ -31,7 +32,6 @@ pub mod tune;
 pub mod wakeup;
 
 use std::fmt;
-use std::io::Write;
 
 /// What cannot be done, and the way out, in one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,9 +51,3 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
-
-/// Writes a line to standard error, at once: the device's processes share it, and must not write into one another's lines.
-pub(crate) fn log(line: fmt::Arguments<'_>) {
-    // Whoever closed it does not want to know.
-    let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
-}

@@ -14,7 +14,7 @@ use rustix::time::{timerfd_create, timerfd_settime};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::Error;
-use super::log;
+use super::console::tell;
 use super::message::Message;
 use super::system::now;
 use crate::application::connection::Connection;
@@ -62,7 +62,7 @@ pub fn run(configuration: &Configuration) -> Result<(), Error> {
         }
         if heard {
             match Message::receive(io::stdin(), false) {
-                Ok(Some(Message::Counters)) => log(format_args!("{NAME}: cycles that came too late {late}")),
+                Ok(Some(Message::Counters)) => tell(&format!("{NAME}: cycles that came too late {late}")),
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
                 Ok(_) | Err(_) => {}
             }

@@ -7,7 +7,7 @@ use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 
 use super::Error;
-use super::log;
+use super::console::tell;
 use crate::protocol::profinet::device::request::{LINE_BYTES_MAX, Requests};
 
 /// The socket of a device whose memory is that file.
@@ -46,9 +46,8 @@ impl Requests for RequestSocket {
     fn next(&mut self) -> Option<String> {
         let path = &self.path;
         let socket = self.socket.get_or_insert_with(|| {
-            bind(path).inspect_err(|error| {
-                log(format_args!("profinet: no alarms of applications: {}: {error}", path.display()))
-            })
+            bind(path)
+                .inspect_err(|error| tell(&format!("profinet: no alarms of applications: {}: {error}", path.display())))
         });
         let mut line = [0; LINE_BYTES_MAX];
         let count = socket.as_ref().ok()?.recv(&mut line).ok()?;

@@ -16,9 +16,9 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 
 use super::Error;
 use super::address::Owner;
+use super::console;
 use super::cpuset::{self, Hierarchy, Set};
 use super::interface::Interface;
-use super::log;
 use super::message::{self, Message};
 use super::plugin;
 use super::policy;
@@ -79,7 +79,7 @@ pub struct Supervisor<'a> {
 
 /// What the user is told, one line each.
 fn tell(line: &str) {
-    log(format_args!("weir-io: {line}"));
+    console::tell(&format!("weir-io: {line}"));
 }
 
 impl<'a> Supervisor<'a> {
