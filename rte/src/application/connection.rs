@@ -265,9 +265,46 @@ mod tests {
         assert!(!application.is_replaced());
         let mut other = device.clone();
         other.inputs.add("more", Type::U8);
+        drop(memory);
         Memory::create(&path, &other).unwrap();
         assert!(application.is_replaced());
         assert!(Connection::open(&path).unwrap().input("more").is_some());
+    }
+
+    #[test]
+    fn there_is_one_device_whether_it_would_use_the_memory_on_or_replace_it() {
+        let (_folder, path) = folder();
+        let memory = Memory::create(&path, &device()).unwrap();
+        let slots = memory.outputs(0);
+        drop(memory);
+        let mut other = device();
+        other.inputs.add("more", Type::U8);
+        for device in [device(), other] {
+            let error = Memory::create(&path, &device).unwrap_err().to_string();
+            assert_eq!(error, "another weir-io runs with it");
+        }
+        assert!(!Connection::open(&path).unwrap().is_replaced());
+        drop(slots);
+        Memory::create(&path, &device()).unwrap();
+    }
+
+    #[test]
+    fn what_others_put_in_the_folder_is_not_written_into() {
+        let (folder, path) = folder();
+        let precious = folder.path().join("precious");
+        std::fs::write(&precious, "as it was").unwrap();
+        std::os::unix::fs::symlink(&precious, path.with_extension("new")).unwrap();
+        drop(Memory::create(&path, &device()).unwrap());
+        assert_eq!(std::fs::read_to_string(&precious).unwrap(), "as it was");
+        // A memory that fits, but that another user made and may write, is replaced.
+        if rustix::process::geteuid().is_root() {
+            let mut stranger = Connection::open(&path).unwrap();
+            std::os::unix::fs::chown(&path, Some(65_534), None).unwrap();
+            let memory = Memory::create(&path, &device()).unwrap();
+            assert!(stranger.is_replaced());
+            stranger.publish(50, true);
+            assert!(!Endpoint::new(&memory, 0, device().safe, 100, 1).inputs(60).1);
+        }
     }
 
     #[test]
@@ -281,6 +318,7 @@ mod tests {
             (good.len(), 4, "it is not a memory of this version of weir-io"),
             (good.len() - 1, 63, "its length is not what its header says"),
             (good.len(), 16, "its length is not what its header says"),
+            (good.len(), 19, "its length is not what its header says"),
             (good.len(), good.len() - 64 + 43, "its data points are not what its header says"),
         ] {
             let mut wrong = good[..length].to_vec();

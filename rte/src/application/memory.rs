@@ -7,6 +7,8 @@
 
 use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -99,10 +101,30 @@ impl Drop for Mapping {
 pub struct Memory {
     mapping: Arc<Mapping>,
     plan: Plan,
+    /// The device's right to the file, if it was made or claimed here.
+    device: Option<Arc<File>>,
 }
 
 fn wrong(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why.to_owned())
+}
+
+/// Takes the device's right to a file, of which there is one until all who hold the file let go. It is independent of
+/// the application's: two devices would write the same outputs.
+fn hold(file: &File) -> io::Result<()> {
+    // SAFETY: all zeros are a lock of the whole file.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    lock.l_type = libc::F_WRLCK as libc::c_short;
+    // SAFETY: the lock lives for the call.
+    if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) } == 0 {
+        return Ok(());
+    }
+    match io::Error::last_os_error() {
+        error if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EACCES)) => {
+            Err(io::Error::new(io::ErrorKind::ResourceBusy, "another weir-io runs with it"))
+        }
+        error => Err(error),
+    }
 }
 
 impl Memory {
@@ -122,31 +144,47 @@ impl Memory {
 
     /// The file of a device. One that is there and describes the same is used on, so that an application that has it
     /// does not notice; any other is replaced, and its application is told to open it again. The file appears under its
-    /// name when it is whole.
+    /// name when it is whole. Its folder may be one in which everybody may make files: what others made there is not
+    /// used. For as long as the memory is held, no other device can have the file.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If it cannot be written, or a device runs with it.
     pub fn create(path: &Path, description: &Description) -> io::Result<Self> {
         let plan = description.plan();
-        let old = Self::open(path);
-        if let Ok((memory, found)) = &old
+        let old = Self::claim(path)?;
+        if let Some((memory, found, true)) = &old
             && found == description
             && (0..plan.endpoints).all(|n| memory.inputs(n).is_sound() && memory.outputs(n).is_sound())
         {
             return Ok(memory.clone());
         }
+        // Nobody's link is followed, and nobody's file written into.
         let new = path.with_extension("new");
-        let mut file = File::options().read(true).write(true).create(true).truncate(true).open(&new)?;
+        let _ = std::fs::remove_file(&new);
+        let mut file = File::options().read(true).write(true).create_new(true).open(&new)?;
         file.set_len(plan.bytes() as u64)?;
         io::Seek::seek(&mut file, io::SeekFrom::End(0))?;
         io::Write::write_all(&mut file, &description.encode())?;
-        let memory = Self::map(&file, plan, plan.bytes() + description.encode().len())?;
+        let mut memory = Self::map(&file, plan, plan.bytes() + description.encode().len())?;
         memory.start(&header(plan, description));
+        hold(&file)?;
+        memory.device = Some(Arc::new(file));
         std::fs::rename(&new, path)?;
-        if let Ok((old, _)) = old {
+        if let Some((old, ..)) = old {
             old.word(REPLACED).store(1, Ordering::Release);
         }
         Ok(memory)
+    }
+
+    /// The memory that is there, what it says of itself, and whether this user made it: then it is held.
+    fn claim(path: &Path) -> io::Result<Option<(Self, Description, bool)>> {
+        let Ok(file) = File::options().read(true).write(true).open(path) else { return Ok(None) };
+        let is_own = file.metadata()?.uid() == rustix::process::geteuid().as_raw();
+        if is_own {
+            hold(&file)?;
+        }
+        let Ok((memory, description)) = Self::read(&file) else { return Ok(None) };
+        Ok(Some((Self { device: Some(Arc::new(file)), ..memory }, description, is_own)))
     }
 
     /// A file that was made by [`Self::create`], and what it says of itself.
@@ -169,11 +207,10 @@ impl Memory {
         let plan = Plan { inputs, outputs, endpoints };
         let counts = Counts { endpoints, inputs: word(5) as usize, outputs: word(6) as usize };
         let records = counts.endpoints + counts.inputs + counts.outputs;
-        let whole = plan.bytes() + records * RECORD;
-        if [inputs, outputs, endpoints, records].iter().any(|n| *n > 1 << 20)
-            || length != whole as u64
-            || word(7) as usize != whole
-        {
+        // None is so large that the sum of all could overflow.
+        let is_small = [inputs, outputs, endpoints, records].iter().all(|n| *n <= 1 << 20);
+        let whole = if is_small { plan.bytes() + records * RECORD } else { 0 };
+        if length != whole as u64 || word(7) as usize != whole {
             return Err(wrong("its length is not what its header says"));
         }
         let mut bytes = vec![0; records * RECORD];
@@ -193,7 +230,7 @@ impl Memory {
 
     fn new(at: *mut std::ffi::c_void, plan: Plan, bytes: usize) -> Self {
         let at = NonNull::new(at.cast()).expect("mappings are not at zero");
-        Self { mapping: Arc::new(Mapping { at, bytes }), plan }
+        Self { mapping: Arc::new(Mapping { at, bytes }), plan, device: None }
     }
 
     /// Writes the header and the words of the triple buffers. Before anybody else has the memory.

@@ -95,13 +95,14 @@ impl<'a> Supervisor<'a> {
             return Err(Error::new(format!("{}: {text}", file.display())));
         }
         let program = std::env::current_exe().map_err(|error| Error::new(format!("this program's path: {error}")))?;
-        let Place { set, arguments } = place(configuration)?;
-        let (mut owners, told) = own(configuration, None, 0)?;
-        told.iter().for_each(|line| tell(line));
+        // Before all else: where another device runs with the memory, nothing is to be touched.
         let path = &configuration.application.memory;
         let memory = Memory::create(path, &configuration.description(&names)).map_err(|error| {
             Error::new(format!("{}: {error}; [application] memory = … names another", path.display()))
         })?;
+        let Place { set, arguments } = place(configuration)?;
+        let (mut owners, told) = own(configuration, None, 0)?;
+        told.iter().for_each(|line| tell(line));
         let mut jobs = Vec::new();
         for (endpoint, protocol) in protocols.into_iter().enumerate() {
             let owner = if protocol.address.is_some() { owners.len() } else { 0 };
