@@ -3,7 +3,8 @@
 
 use weir_io::protocol::profinet::device::handle::Alarm;
 use weir_io::protocol::profinet::wire::Reader;
-use weir_io::protocol::profinet::wire::block::Block;
+use weir_io::protocol::profinet::wire::block::{Block, ControlKind};
+use weir_io::protocol::profinet::wire::control::{Command, Control};
 use weir_io::protocol::profinet::wire::rpc::{Arguments, Header, Kind};
 use weir_io::protocol::profinet::wire::status::Status;
 use weir_io::protocol::{Mac, Nanos, Source};
@@ -253,6 +254,13 @@ fn frames_that_do_not_fit_are_counted_and_do_not_keep_the_connection() {
     }
     rig.receive_frame(&good[..good.len() - 1]);
     assert_eq!(rig.counter("cyclic frame of another length"), 1);
+    // One whose data is not to be used keeps the connection, but not again and again.
+    let mut unused = good.clone();
+    unused[60..64].copy_from_slice(&[0x02, 0, 0x34, 0]);
+    let (received, repeated) = ("cyclic frames received", "cyclic frame repeated or overtaken");
+    let before = [received, repeated].map(|counter| rig.counter(counter));
+    (0..2).for_each(|_| rig.receive_frame(&unused));
+    assert_eq!([received, repeated].map(|counter| rig.counter(counter)), before.map(|count| count + 1));
     rig.run(10 * CYCLE);
     assert_eq!(rig.counter("data hold expired"), 1);
 }
@@ -432,6 +440,29 @@ fn a_call_that_comes_again_gets_the_same_answer_and_is_not_done_again() {
     assert_eq!(answers.len(), 2);
     assert_eq!(answers[0], answers[1]);
     assert_eq!(rig.counter("connections"), 1);
+}
+
+#[test]
+fn after_parameters_that_are_written_once_more_the_device_is_ready_by_another_call() {
+    let mut rig = rig();
+    let mut controller = Controller::new();
+    controller.start(&mut rig);
+    controller.send(&mut rig, (1, 0x80), 1);
+    let sequence = |rig: &Rig| {
+        let calls = rig.sent.iter().filter_map(|(_, sent)| match sent {
+            Sent::Datagram(OWN, _, payload) => Some(Header::decode(payload).unwrap().0.sequence),
+            _ => None,
+        });
+        calls.collect::<Vec<_>>()
+    };
+    assert_eq!(sequence(&rig), [0]);
+    let begin = controller.prm_end.clone();
+    let (status, _) = controller.call(&mut rig, &begin, |blocks| {
+        let Block::Control(_, control) = blocks[0] else { panic!("it is PrmEnd") };
+        blocks[0] = Block::Control(ControlKind::PRM_BEGIN, Control { command: Command::PRM_BEGIN, ..control });
+    });
+    assert_eq!((status, controller.prm_end(&mut rig)), (Status::OK, Status::OK));
+    assert_eq!(sequence(&rig), [0, 1], "the controller would answer a call that it knows without looking at it");
 }
 
 #[test]

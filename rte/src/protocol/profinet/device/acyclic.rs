@@ -212,7 +212,7 @@ impl AcyclicLane {
                 if connection.state != State::Data {
                     return Err(Status::rpc(call, Rpc::WrongState));
                 }
-                connection.state = State::Parameters;
+                connection.parameters_begin();
             }
             _ => return Err(Status::block(call, fault, 8)),
         }

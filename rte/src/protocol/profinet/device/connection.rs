@@ -179,10 +179,15 @@ impl Connection {
         (self.peer, header.encode(&arguments.encode(header.ndr())))
     }
 
+    /// The controller writes parameters once more. That the device is ready then is another call than before.
+    pub fn parameters_begin(&mut self) {
+        self.state = State::Parameters;
+        self.ready_sequence = self.ready_sequence.wrapping_add(1);
+    }
+
     /// The parameters are there.
     pub fn parameters_end(&mut self, now: Nanos) {
         self.is_providing = true;
-        self.ready_sequence = self.ready_sequence.wrapping_add(u32::from(self.state == State::Data));
         self.state = State::Ready { again_at: now + READY_AGAIN, repeated: 0 };
     }
 

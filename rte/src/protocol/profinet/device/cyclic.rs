@@ -120,7 +120,7 @@ impl Running {
 enum Verdict<'a> {
     Drop(&'static str),
     /// It keeps the connection, but its data is not to be used.
-    Unused,
+    Unused(u16),
     Use(Cyclic<'a>),
 }
 
@@ -142,7 +142,7 @@ fn judge<'a>(rest: &'a [u8], consumed: &Consumed, last: Option<u16>) -> Verdict<
     if pdu.status & DataStatus::IGNORE != 0 || pdu.status & DataStatus::VALID == 0 {
         return Verdict::Drop("cyclic frame without valid data");
     }
-    if pdu.status & DataStatus::PRIMARY == 0 { Verdict::Unused } else { Verdict::Use(pdu) }
+    if pdu.status & DataStatus::PRIMARY == 0 { Verdict::Unused(pdu.cycle) } else { Verdict::Use(pdu) }
 }
 
 /// The lane.
@@ -276,14 +276,14 @@ impl CyclicLane {
             return Err("cyclic frame of nobody");
         }
         let consumed = &running.relation.consumed;
-        let pdu = match judge(rest, consumed, running.cycle) {
+        let (cycle, pdu) = match judge(rest, consumed, running.cycle) {
             Verdict::Drop(why) => return Err(why),
-            Verdict::Unused => None,
-            Verdict::Use(pdu) => Some(pdu),
+            Verdict::Unused(cycle) => (cycle, None),
+            Verdict::Use(pdu) => (pdu.cycle, Some(pdu)),
         };
+        running.cycle = Some(cycle);
         let is_first = running.held_until.replace(now + consumed.held).is_none();
         if let Some(pdu) = pdu {
-            running.cycle = Some(pdu.cycle);
             let run = pdu.status & DataStatus::RUN != 0;
             let parts = consumed.parts.iter().zip(&mut running.safe);
             self.endpoint.outputs(now, run, |image| {
