@@ -83,7 +83,11 @@ impl Acyclic {
         let later = Later { at: now + answer_delay_ms(self.mac) * MS, serial, asker };
         let place = self.searches.iter().position(|search| search.is_some_and(|search| search.asker == asker));
         match place.or_else(|| self.searches.iter().position(Option::is_none)) {
-            Some(place) => self.searches[place] = Some(later),
+            // Who asks again before the answer does not wait longer for it.
+            Some(place) => {
+                let at = self.searches[place].map_or(later.at, |earlier| earlier.at);
+                self.searches[place] = Some(Later { at, ..later });
+            }
             None => self.counts.too_many += 1,
         }
     }
@@ -212,7 +216,9 @@ impl Lane for Acyclic {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{ApplicationStop, MasterStop};
     use super::*;
+    use crate::application::layout::{Layout, Order};
 
     /// The Ethernet addresses and delays of two captures: 971 ms and 197 ms (cciefb-v2-slmp-seterror-masterstate and
     /// cciefb-v2-slmp-setip-ok, where the answers came 973 and 198 ms after the requests).
@@ -221,6 +227,33 @@ mod tests {
         assert_eq!(answer_delay_ms(Mac([0xd2, 0xc6, 0x4a, 0xaf, 0xe3, 0x4f])), 971);
         assert_eq!(answer_delay_ms(Mac([0x2e, 0xc2, 0x9d, 0xfa, 0xe6, 0x8c])), 197);
         assert_eq!(answer_delay_ms(Mac::BROADCAST), 1023);
+    }
+
+    #[test]
+    fn who_searches_again_and_again_does_not_wait_longer() {
+        let none = Layout::new(Order::Little);
+        let mut slave = Acyclic::new(&Settings {
+            name: "slave".to_owned(),
+            identity: Identity { vendor: 1, model: 1, equipment_version: 1 },
+            version: 2,
+            stations: 1,
+            rx: none.clone(),
+            rwr: none.clone(),
+            ry: none.clone(),
+            rww: none,
+            application_stop: ApplicationStop::Report,
+            application_error: 1,
+            master_stop: MasterStop::Safe,
+            may_set_address: false,
+            cycle: MS,
+        });
+        let asker = Asker { mac: Mac::default(), ip: Ipv4Addr::LOCALHOST };
+        slave.mac = Mac::BROADCAST;
+        for n in 0..3 {
+            slave.searched(u64::from(n) * 500 * MS, n, asker);
+            assert_eq!(slave.due(), Some(1023 * MS));
+        }
+        assert_eq!(slave.searches[0].map(|search| search.serial), Some(2), "it waits for the answer to its last");
     }
 
     #[test]
