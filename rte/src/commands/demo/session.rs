@@ -236,7 +236,10 @@ impl Device {
     }
 
     fn end(&mut self) {
-        self.signal(Signal::TERM);
+        // One that was waited for has given its number back: it may be another's by now.
+        if let Ok(None) = self.supervisor.try_wait() {
+            self.signal(Signal::TERM);
+        }
         let _ = self.supervisor.wait();
     }
 
