@@ -296,7 +296,7 @@ fn a_second_slave_with_the_address_stays_silent_and_says_so() {
     assert!(plant.responses(twin.station).is_empty());
     assert!(plant.counter(twin.station, "silent: slave duplication") >= 99);
     let told = plant.network.told();
-    assert!(told.iter().any(|(_, station, line)| *station == twin.station && line.contains("another slave")));
+    assert!(told.iter().any(|(_, station, line)| *station == twin.station && line.contains("another has the address")));
     assert_eq!(plant.connected(), 1);
 }
 
